@@ -1,0 +1,125 @@
+"""The one door to sympy: what users get and give are ordinary sympy expressions over plain symbols."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from symacct.errors import ExpressionError
+from symacct.expr.functions import ceildiv, floordiv, log2
+from symacct.expr.poly import Call, Expr, Poly, add, from_terms, name, power, product, split_content, terms_of
+
+if TYPE_CHECKING:
+    import sympy
+
+
+@lru_cache(maxsize=4096)
+def symbol(text: str) -> sympy.Symbol:
+    """Return the plain sympy symbol of a name, so that `sympy.symbols` matches an answer."""
+    import sympy
+
+    return sympy.Symbol(text)
+
+
+@lru_cache(maxsize=8192)
+def to_sympy(x: Expr) -> sympy.Expr:
+    """Return the sympy form: common monomial in front, sums expanded.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> to_sympy(read("2*b*d*k - b*k"))
+    b*k*(2*d - 1)
+
+    """
+    import sympy
+
+    if not isinstance(x, Poly):
+        return sympy.Rational(x.numerator, x.denominator) if isinstance(x, Fraction) else sympy.Integer(x)
+    if len(x.terms) == 1:
+        ((m, c),) = x.terms.items()
+        return sympy.Mul(to_sympy(c), *(_sympy_power(a, e) for a, e in m))
+    content, common, rest = split_content(x)
+    inside = sympy.Add(*(to_sympy(from_terms({m: c * content})) for m, c in terms_of(rest).items()))
+    return sympy.Mul(*(_sympy_power(a, e) for a, e in common), inside) if common else inside
+
+
+def _sympy_power(base: str, exponent: int | Fraction) -> Any:
+    import sympy
+
+    if not isinstance(base, Call):
+        out: Any = symbol(base)
+    else:
+        args = [to_sympy(a) for a in base.args]
+        out = {
+            "ceil": sympy.ceiling,
+            "floor": sympy.floor,
+            "log2": lambda a: sympy.log(a, 2),
+            "group": lambda a: a,
+        }[base.function](*args)
+    return out if exponent == 1 else out ** to_sympy(exponent)
+
+
+def from_sympy(x: Any) -> Expr:
+    """Return the exact expression of a sympy one; symbols are merged by name, assumptions are ours.
+
+    Raises
+    ------
+    ExpressionError
+        For parts outside the exact forms kept here: floats, infinities, unknown functions.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from_sympy(sympy.Symbol("n", positive=True) / 3 - sympy.Rational(1, 6))
+    (2*n - 1)/6
+
+    """
+    import sympy
+
+    x = sympy.sympify(x) if isinstance(x, int | Fraction) else x
+    if isinstance(x, sympy.Symbol):
+        return name(x.name)
+    if isinstance(x, sympy.Rational):
+        return int(x.p) if x.q == 1 else Fraction(int(x.p), int(x.q))
+    if isinstance(x, sympy.Add):
+        return add(from_sympy(a) for a in x.args)
+    if isinstance(x, sympy.Mul):
+        return _from_product(x)
+    if isinstance(x, sympy.Pow) and isinstance(x.exp, sympy.Rational):
+        return power(from_sympy(x.base), Fraction(int(x.exp.p), int(x.exp.q)))
+    if isinstance(x, sympy.ceiling):
+        return ceildiv(from_sympy(x.args[0]), 1)
+    if isinstance(x, sympy.floor):
+        return floordiv(from_sympy(x.args[0]), 1)
+    if isinstance(x, sympy.log):
+        return _natural_log(x)
+    msg = f"{x} ({type(x).__name__}) is outside the exact forms: sums, products, rational powers, ceil, floor, log2"
+    raise ExpressionError(msg)
+
+
+def _from_product(x: Any) -> Expr:
+    import sympy
+
+    logs = [a for a in x.args if isinstance(a, sympy.log) and a.args[0] != 2]
+    if logs and 1 / sympy.log(2) in x.args:
+        rest = [a for a in x.args if a is not logs[0] and a != 1 / sympy.log(2)]
+        return product([log2(from_sympy(logs[0].args[0])), *(from_sympy(a) for a in rest)])
+    above, below = x.as_numer_denom()
+    if below == 1 or below.is_number:
+        return product(from_sympy(a) for a in x.args)
+    top, bottom = from_sympy(above), from_sympy(below)
+    return top / bottom if isinstance(bottom, Poly) else product((top, power(bottom, -1)))
+
+
+def _natural_log(x: Any) -> Expr:
+    msg = f"{x} is a natural logarithm; only log2 is kept exactly"
+    raise ExpressionError(msg)
+
+
+def common_factor(a: Poly, b: Poly) -> Expr:
+    """Return the greatest common divisor of two sums with natural exponents."""
+    import sympy
+
+    return from_sympy(sympy.gcd(to_sympy(a), to_sympy(b)).expand())

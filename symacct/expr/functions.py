@@ -1,0 +1,121 @@
+"""Rounding and other functions of sizes, kept exact: `ceil(d/16)` stays until `d` is known."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symacct.errors import ExpressionError
+from symacct.expr.poly import Expr, Poly, add, atom, call, multiply, power, terms_of, whole
+
+
+def ceildiv(a: Expr, b: Expr) -> Expr:
+    """Return ``ceil(a / b)``: an integer when both are numbers, an exact quotient when it divides, else the function.
+
+    Examples
+    --------
+    >>> from symacct.expr import name
+    >>> ceildiv(17, 16), ceildiv(name("d"), 16), ceildiv(32 * name("d"), 16)
+    (2, ceil(d/16), 2*d)
+
+    """
+    return _rounded("ceil", a, b)
+
+
+def floordiv(a: Expr, b: Expr) -> Expr:
+    """Return ``floor(a / b)``, exact like `ceildiv`.
+
+    Examples
+    --------
+    >>> from symacct.expr import name
+    >>> floordiv(17, 16), floordiv(name("s") + 4, 2)
+    (1, floor(s/2) + 2)
+
+    """
+    return _rounded("floor", a, b)
+
+
+def _rounded(function: str, a: Expr, b: Expr) -> Expr:
+    if b == 0:
+        msg = f"{function} of a division by zero"
+        raise ExpressionError(msg)
+    ratio = a / b if isinstance(a, Poly) or isinstance(b, Poly) else Fraction(a) / Fraction(b)
+    if not isinstance(ratio, Poly):
+        return -(-ratio // 1) if function == "ceil" else ratio // 1
+    outside = {m: c for m, c in ratio.terms.items() if type(c) is int and _is_whole(m)}
+    inside = {m: c for m, c in ratio.terms.items() if m not in outside}
+    if not inside:
+        return ratio
+    whole_part: Expr = add(Poly({m: c}) if m else c for m, c in outside.items())
+    return add((whole_part, _atom_of(function, add(Poly({m: c}) if m else c for m, c in inside.items()))))
+
+
+def _atom_of(function: str, x: Expr) -> Expr:
+    if isinstance(x, Poly):
+        return atom(call(function, x))
+    return -(-x // 1) if function == "ceil" else x // 1
+
+
+def _is_whole(m: tuple[tuple[str, object], ...]) -> bool:
+    return all(type(e) is int and e > 0 for _, e in m)
+
+
+def sqrt(x: Expr) -> Expr:
+    """Return the square root: exact for squares, else the power 1/2."""
+    return power(x, Fraction(1, 2))
+
+
+def log2(x: Expr) -> Expr:
+    """Return the logarithm to base 2: a number for powers of two, else the function."""
+    if isinstance(x, Poly):
+        return atom(call("log2", x))
+    if x <= 0:
+        msg = f"log2 of {x}, which is not positive"
+        raise ExpressionError(msg)
+    top, bottom = x.numerator, x.denominator
+    if top & (top - 1) == 0 and bottom & (bottom - 1) == 0:
+        return top.bit_length() - bottom.bit_length()
+    return atom(call("log2", x))
+
+
+FUNCTIONS = {
+    "ceil": (1, lambda x: ceildiv(x, 1)),
+    "floor": (1, lambda x: floordiv(x, 1)),
+    "ceildiv": (2, ceildiv),
+    "floordiv": (2, floordiv),
+    "sqrt": (1, sqrt),
+    "log2": (1, log2),
+}
+
+
+def apply(function: str, args: tuple[Expr, ...]) -> Expr:
+    """Apply a function atom's function to new arguments."""
+    return args[0] if function == "group" else FUNCTIONS[function][1](*args)
+
+
+def degree(x: Expr, symbol: str) -> int | Fraction:
+    """Return the highest power of a name, where the expression is a sum of its powers.
+
+    Raises
+    ------
+    ExpressionError
+        Where the name also stands inside a function such as ceil.
+
+    """
+    from symacct.expr.poly import Call, names_in
+
+    for m in terms_of(x):
+        for a, _ in m:
+            if isinstance(a, Call) and symbol in {n for arg in a.args for n in names_in(arg)}:
+                msg = f"{symbol} stands inside {a}; its leading power is not a plain exponent"
+                raise ExpressionError(msg)
+    return max((whole(dict(m).get(symbol, 0)) for m in terms_of(x)), default=0)
+
+
+def coefficient(x: Expr, symbol: str, exponent: int | Fraction) -> Expr:
+    """Return the factor of `symbol ** exponent`."""
+    out: list[Expr] = []
+    for m, c in terms_of(x).items():
+        if dict(m).get(symbol, 0) == exponent:
+            rest = tuple((b, e) for b, e in m if b != symbol)
+            out.append(multiply(c, Poly({rest: 1}) if rest else 1))
+    return add(out)

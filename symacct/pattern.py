@@ -1,0 +1,227 @@
+"""einops and einsum notation -> a frozen `Pattern`: strings and their places only, no sizes, no costs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NoReturn
+
+from symacct.errors import AxisConflictError, PatternError, UnknownAxisError, caret, nearest, one_of
+
+MAX_LENGTH = 10_000
+MAX_OPERANDS = 64
+MAX_AXES = 1_000
+NOTATIONS = ("einops", "numpy")
+
+_TOKEN = re.compile(r"\s*(?:(\.\.\.|…)|([()])|(\w+)|(\S))")
+_SIMPLE = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(?: [a-zA-Z][a-zA-Z0-9]*)*")
+
+Axis = tuple[str, ...]
+"""One position of a tensor: the names whose sizes it multiplies; none for the unit axis `1`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A parsed pattern: `operands` and `output` as tuples of axes, and the text it came from.
+
+    `ellipsis` is the name that stands for the product of the batch axes `...`, or None.
+    """
+
+    text: str
+    operands: tuple[tuple[Axis, ...], ...]
+    output: tuple[Axis, ...]
+    ellipsis: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in order of first appearance."""
+        return tuple(dict.fromkeys(n for operand in self.operands for axis in operand for n in axis))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the pattern takes for granted."""
+        if self.ellipsis is None:
+            return ()
+        return (f"{self.ellipsis} is the product of the axes in '...': equal in all operands that have it, none broadcast",)
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str, notation: str = "einops") -> Pattern:
+    """Read ``operands -> output``.
+
+    Parameters
+    ----------
+    text
+        ``"b s d, d k -> b s k"``; names of any length, ``...``, ``1``, a repeated name (its diagonal),
+        composite axes ``(h d)``. With ``notation="numpy"``, one letter an axis: ``"bd,dk->bk"``.
+    notation
+        ``"einops"`` or ``"numpy"``.
+
+    Raises
+    ------
+    PatternError, UnknownAxisError, AxisConflictError
+        With a caret under the culprit.
+
+    Examples
+    --------
+    >>> parse("b d, d k -> b k").names
+    ('b', 'd', 'k')
+    >>> parse("ij,jk->ik", "numpy").output
+    (('i',), ('k',))
+
+    """
+    if type(text) is not str:
+        msg = f"a pattern is a string such as 'b d, d k -> b k', not {type(text).__name__}"
+        raise PatternError(msg)
+    if notation not in NOTATIONS:
+        msg = f"unknown notation {notation!r}; known: {one_of(NOTATIONS)}"
+        raise PatternError(msg)
+    if len(text) > MAX_LENGTH:
+        msg = f"a pattern of {len(text):,} characters; at most {MAX_LENGTH:,} are read"
+        raise PatternError(msg)
+    left, right = _arrow(text, notation)
+    commas = [m.start() for m in re.finditer(",", text[:left])]
+    if len(commas) >= MAX_OPERANDS:
+        _fail(text, commas[MAX_OPERANDS - 1], f"more than {MAX_OPERANDS} operands")
+    bounds = list(zip([0, *(c + 1 for c in commas)], [*commas, left], strict=True))
+    taken = _taken(text) if "..." in text or "…" in text else set()
+    batch = "batch"
+    while batch in taken:
+        batch = f"batch_{int(batch[6:] or 0) + 1}"
+    operands = tuple(_operand(text, start, end, notation, batch, alone=len(bounds) == 1) for start, end in bounds)
+    output = _operand(text, right, len(text), notation, batch, alone=True)
+    seen = {n for operand in operands for axis in operand for n in axis}
+    if len(seen) > MAX_AXES:
+        _fail(text, 0, f"{len(seen):,} axes; at most {MAX_AXES:,} are taken")
+    _check_output(text, right, output, seen, notation, batch)
+    return Pattern(text, operands, output, batch if batch in seen and taken else None)
+
+
+def _arrow(text: str, notation: str) -> tuple[int, int]:
+    """Return where the arrow starts and ends."""
+    found = [m.start() for m in re.finditer("->|→", text)]
+    if not found:
+        example = "ij,jk->ik" if notation == "numpy" else "b d, d k -> b k"
+        _fail(text, len(text.rstrip()), f"no arrow '->'; write the output after it, as in '{example}'")
+    if len(found) > 1:
+        _fail(text, found[1], "a second arrow; a pattern has one output")
+    return found[0], found[0] + (2 if text[found[0]] == "-" else 1)
+
+
+def _taken(text: str) -> set[str]:
+    return {unicodedata.normalize("NFKC", w) for w in re.findall(r"\w+", text)} | {"..."}
+
+
+def _operand(text: str, start: int, end: int, notation: str, batch: str, *, alone: bool) -> tuple[Axis, ...]:
+    part = text[start:end]
+    if notation == "einops" and _SIMPLE.fullmatch(part.strip(" ")):
+        return tuple((n,) for n in part.split())
+    if not part.strip() and not alone:
+        _fail(text, start, "an empty operand; a scalar operand has no axes, so leave it out, or drop the comma")
+    axes: list[Axis] = []
+    group: list[str] | None = None
+    opened = start
+    ellipses = 0
+    at = start
+    while at < end and text[at:end].strip():
+        found = _TOKEN.match(text, at, end)
+        assert found is not None
+        place, at = found.start(found.lastindex or 0), found.end()
+        dots, bracket, word, other = found.groups()
+        if bracket == "(":
+            if group is not None:
+                _fail(text, place, "parentheses inside parentheses; name the axes in one pair")
+            group, opened = [], place
+        elif bracket == ")":
+            if group is None:
+                _fail(text, place, "this parenthesis was not opened")
+            axes.append(tuple(group))
+            group = None
+        elif dots:
+            ellipses += 1
+            if ellipses > 1:
+                _fail(text, place, "a second '...' in one operand", 3)
+            _place(axes, group, (batch,))
+        elif other:
+            _stray(text, place, other)
+        else:
+            for name in _names(text, place, word, notation):
+                _place(axes, group, name)
+    if group is not None:
+        _fail(text, opened, "this parenthesis is not closed")
+    return tuple(axes)
+
+
+def _place(axes: list[Axis], group: list[str] | None, axis: Axis) -> None:
+    if group is None:
+        axes.append(axis)
+    else:
+        group.extend(axis)
+
+
+def _names(text: str, place: int, word: str, notation: str) -> list[Axis]:
+    """Split a word into axes: itself under einops, its letters under numpy."""
+    if notation == "numpy":
+        for i, letter in enumerate(word):
+            if not letter.isalpha():
+                _fail(text, place + i, f"{letter!r} is not a letter; numpy notation has one letter an axis")
+        return [(letter,) for letter in word]
+    if word == "1":
+        return [()]
+    # Python normalises keyword arguments (a micro sign becomes mu), so names must follow
+    name = unicodedata.normalize("NFKC", word)
+    if name.isdecimal():
+        _fail(text, place, f"an axis is a name; give its size apart, as in 'n' with n={name[:20]} (only 1 may stand here)", len(word))
+    if not name.isidentifier():
+        _fail(text, place, f"{word[:40]!r} is not a name; a name starts with a letter", len(word))
+    if not name.strip("_"):
+        _fail(text, place, "'_' says nothing about its size; give the axis a name", len(word))
+    return [(name,)]
+
+
+def _stray(text: str, place: int, symbol: str) -> NoReturn:
+    hints = {
+        ".": "three dots '...' stand for the batch axes",
+        "*": "a product of axes is written (h d)",
+        "+": "give a size such as n + 1 apart, by keyword",
+        ";": "operands are separated by a comma",
+        "[": "composite axes use round parentheses",
+        ",": "one output only",
+    }
+    _fail(text, place, f"did not expect {symbol!r} here" + (f"; {hints[symbol]}" if symbol in hints else ""))
+
+
+def _check_output(text: str, right: int, output: tuple[Axis, ...], seen: set[str], notation: str, batch: str) -> None:
+    used: set[str] = set()
+    for n in (n for axis in output for n in axis):
+        shown = "..." if n == batch and batch not in _words(text) else n
+        if n not in seen:
+            hint = nearest(n, seen)
+            if not hint and notation == "einops" and len(n) > 1 and set(n) <= set("".join(seen)):
+                hint = " For one letter an axis use notation='numpy'."
+            known = one_of(dict.fromkeys(x for x in seen))
+            where = _place_of(text, right, shown)
+            msg = f"the output axis {shown!r} is in no operand; known: {known}.{hint}"
+            raise UnknownAxisError(f"{msg}\n{caret(text, where, where + len(shown))}")
+        if n in used:
+            where = _place_of(text, _place_of(text, right, shown) + len(shown), shown)
+            msg = f"the axis {shown!r} stands twice in the output; an output axis is written once"
+            raise AxisConflictError(f"{msg}\n{caret(text, where, where + len(shown))}")
+        used.add(n)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def _place_of(text: str, start: int, name: str) -> int:
+    word = name if name == "..." else rf"(?<!\w){re.escape(name)}(?!\w)"
+    found = re.search(word if name != "..." else r"\.\.\.|…", text[start:]) or re.search(re.escape(name[:1]), text[start:])
+    return start + (found.start() if found else 0)
+
+
+def _fail(text: str, start: int, what: str, length: int = 1) -> NoReturn:
+    msg = f"cannot read the pattern: {what}\n{caret(text, start, start + length)}"
+    raise PatternError(msg)
