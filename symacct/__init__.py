@@ -1,0 +1,44 @@
+"""symacct: what a neural network costs, as closed forms in named sizes, each proved against real executions."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symacct.accounting import Account
+    from symacct.accounting.analysis import compare
+    from symacct.api import account, bytes, dims, flops, intensity, loads, lower_bound, matmul_flops, orders, same
+    from symacct.conventions import Convention
+    from symacct.errors import SymacctError
+    from symacct.explanation import explain
+    from symacct.expr import ceildiv, floordiv
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    **dict.fromkeys(
+        ("account", "bytes", "dims", "flops", "intensity", "loads", "lower_bound", "matmul_flops", "orders", "same"),
+        "symacct.api",
+    ),
+    "Account": "symacct.accounting",
+    "Convention": "symacct.conventions",
+    "SymacctError": "symacct.errors",
+    "ceildiv": "symacct.expr",
+    "compare": "symacct.accounting.analysis",
+    "explain": "symacct.explanation",
+    "floordiv": "symacct.expr",
+}
+
+# `bytes` shadows the builtin, so it stays out of star imports
+__all__ = sorted(n for n in _WHERE if n != "bytes")  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used; `import symacct` itself loads nothing heavy."""
+    if name not in _WHERE:
+        msg = f"module 'symacct' has no attribute {name!r}; it has {', '.join(sorted(_WHERE))}"
+        raise AttributeError(msg)
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value

@@ -16,7 +16,7 @@ MAX_AXES = 1_000
 NOTATIONS = ("einops", "numpy")
 
 _TOKEN = re.compile(r"\s*(?:(\.\.\.|…)|([()])|(\w+)|(\S))")
-_SIMPLE = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(?: [a-zA-Z][a-zA-Z0-9]*)*")
+_PLAIN = re.compile(r"[a-zA-Z](?:[a-zA-Z0-9 ]|, (?=[a-zA-Z]))* -> ?(?:[a-zA-Z][a-zA-Z0-9]* ?)*")
 
 Axis = tuple[str, ...]
 """One position of a tensor: the names whose sizes it multiplies; none for the unit axis `1`."""
@@ -26,25 +26,23 @@ Axis = tuple[str, ...]
 class Pattern:
     """A parsed pattern: `operands` and `output` as tuples of axes, and the text it came from.
 
-    `ellipsis` is the name that stands for the product of the batch axes `...`, or None.
+    `names` are in order of first appearance; `ellipsis` is the name that stands for the product of the batch axes `...`, or None.
     """
 
     text: str
     operands: tuple[tuple[Axis, ...], ...]
     output: tuple[Axis, ...]
+    names: tuple[str, ...]
     ellipsis: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in order of first appearance."""
-        return tuple(dict.fromkeys(n for operand in self.operands for axis in operand for n in axis))
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """What the pattern takes for granted."""
-        if self.ellipsis is None:
+        if not self.ellipsis and all(self.operands):
             return ()
-        return (f"{self.ellipsis} is the product of the axes in '...': equal in all operands that have it, none broadcast",)
+        batch = f"{self.ellipsis} is the product of the axes in '...': equal in all operands that have it, none broadcast"
+        scalars = [f"operand {i} is a scalar" for i, operand in enumerate(self.operands, 1) if not operand]
+        return tuple(([batch] if self.ellipsis else []) + (scalars if len(self.operands) > 1 else []))
 
 
 @lru_cache(maxsize=4096)
@@ -78,6 +76,9 @@ def parse(text: str, notation: str = "einops") -> Pattern:
     if notation not in NOTATIONS:
         msg = f"unknown notation {notation!r}; known: {one_of(NOTATIONS)}"
         raise PatternError(msg)
+    # most patterns are plain names; going through the careful reader takes four times as long
+    if notation == "einops" and text.count(",") < MAX_OPERANDS and _PLAIN.fullmatch(text) and (plain := _read_plain(text)):
+        return plain
     if len(text) > MAX_LENGTH:
         msg = f"a pattern of {len(text):,} characters; at most {MAX_LENGTH:,} are read"
         raise PatternError(msg)
@@ -90,13 +91,23 @@ def parse(text: str, notation: str = "einops") -> Pattern:
     batch = "batch"
     while batch in taken:
         batch = f"batch_{int(batch[6:] or 0) + 1}"
-    operands = tuple(_operand(text, start, end, notation, batch, alone=len(bounds) == 1) for start, end in bounds)
-    output = _operand(text, right, len(text), notation, batch, alone=True)
-    seen = {n for operand in operands for axis in operand for n in axis}
+    operands = tuple(_operand(text, start, end, notation, batch) for start, end in bounds)
+    output = _operand(text, right, len(text), notation, batch)
+    seen = dict.fromkeys(n for operand in operands for axis in operand for n in axis)
     if len(seen) > MAX_AXES:
         _fail(text, 0, f"{len(seen):,} axes; at most {MAX_AXES:,} are taken")
     _check_output(text, right, output, seen, notation, batch)
-    return Pattern(text, operands, output, batch if batch in seen and taken else None)
+    return Pattern(text, operands, output, tuple(seen), batch if batch in seen and taken else None)
+
+
+def _read_plain(text: str) -> Pattern | None:
+    """Read a pattern of plain names, or leave it to the careful reader, which says what is wrong."""
+    left, _, right = text.partition("->")
+    operands = tuple([tuple([(n,) for n in part.split()]) for part in left.split(",")])
+    output = right.split()
+    names = dict.fromkeys(left.replace(",", " ").split())
+    fits = len(set(output)) == len(output) and all([n in names for n in output])
+    return Pattern(text, operands, tuple([(n,) for n in output]), tuple(names)) if fits else None
 
 
 def _arrow(text: str, notation: str) -> tuple[int, int]:
@@ -114,12 +125,7 @@ def _taken(text: str) -> set[str]:
     return {unicodedata.normalize("NFKC", w) for w in re.findall(r"\w+", text)} | {"..."}
 
 
-def _operand(text: str, start: int, end: int, notation: str, batch: str, *, alone: bool) -> tuple[Axis, ...]:
-    part = text[start:end]
-    if notation == "einops" and _SIMPLE.fullmatch(part.strip(" ")):
-        return tuple((n,) for n in part.split())
-    if not part.strip() and not alone:
-        _fail(text, start, "an empty operand; a scalar operand has no axes, so leave it out, or drop the comma")
+def _operand(text: str, start: int, end: int, notation: str, batch: str) -> tuple[Axis, ...]:
     axes: list[Axis] = []
     group: list[str] | None = None
     opened = start
@@ -188,12 +194,12 @@ def _stray(text: str, place: int, symbol: str) -> NoReturn:
         "+": "give a size such as n + 1 apart, by keyword",
         ";": "operands are separated by a comma",
         "[": "composite axes use round parentheses",
-        ",": "one output only",
+        ",": "axes are separated by spaces, operands by commas, and there is one output",
     }
     _fail(text, place, f"did not expect {symbol!r} here" + (f"; {hints[symbol]}" if symbol in hints else ""))
 
 
-def _check_output(text: str, right: int, output: tuple[Axis, ...], seen: set[str], notation: str, batch: str) -> None:
+def _check_output(text: str, right: int, output: tuple[Axis, ...], seen: dict[str, None], notation: str, batch: str) -> None:
     used: set[str] = set()
     for n in (n for axis in output for n in axis):
         shown = "..." if n == batch and batch not in _words(text) else n
@@ -201,7 +207,7 @@ def _check_output(text: str, right: int, output: tuple[Axis, ...], seen: set[str
             hint = nearest(n, seen)
             if not hint and notation == "einops" and len(n) > 1 and set(n) <= set("".join(seen)):
                 hint = " For one letter an axis use notation='numpy'."
-            known = one_of(dict.fromkeys(x for x in seen))
+            known = one_of(seen)
             where = _place_of(text, right, shown)
             msg = f"the output axis {shown!r} is in no operand; known: {known}.{hint}"
             raise UnknownAxisError(f"{msg}\n{caret(text, where, where + len(shown))}")

@@ -51,7 +51,7 @@ def test_python_block(block: Block, names: dict[str, Any]) -> None:
     if re.search(r"\btorch\b", block.text):
         pytest.importorskip("torch")
     if ">>>" not in block.text:
-        exec(compile("\n" * block.line + block.text, README, "exec"), names)
+        exec(compile("\n" * block.line + block.text, README, "exec"), names)  # noqa: S102 - the text is ours
         return
     example = doctest.DocTestParser().get_doctest(block.text, names, "README", str(README), block.line)
     report: list[str] = []

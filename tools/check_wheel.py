@@ -1,4 +1,4 @@
-"""Check that a wheel holds all of symacct/ and nothing else: `python tools/check_wheel.py dist/symacct-*.whl`."""
+"""Check that a wheel holds all of symacct/ and nothing else: `python tools/check_wheel.py WHEEL`."""
 
 from __future__ import annotations
 

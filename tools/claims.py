@@ -1,7 +1,7 @@
-"""Print which tests and worked graphs cover which claim of the lecture, read from the source without running it.
+"""Print which tests and worked graphs cover which claim of the lecture, from the source without running it.
 
-A test names its claims with `@pytest.mark.claim("S18", "S19")`, on itself, on its class, as `pytestmark` or in the
-`marks` of a parameter; a worked graph names them with `claims=("S48",)`. With `--json` the record is printed as JSON.
+A test names its claims with `@pytest.mark.claim("S18", "S19")`, on itself, its class, as `pytestmark` or in
+the `marks` of a parameter; a worked graph names them with `claims=("S48",)`. With `--json` it prints JSON.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def claim_ids(node: ast.AST) -> list[ast.expr]:
     """The expressions that state ids, if this node is a claim mark or a `claims=` argument."""
     if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.claim", "mark.claim"}:
         return node.args
-    if isinstance(node, ast.keyword) and node.arg == "claims" and isinstance(node.value, ast.Tuple | ast.List):
-        return node.value.elts
+    if isinstance(node, ast.keyword) and node.arg == "claims":
+        return node.value.elts if isinstance(node.value, ast.Tuple | ast.List) else [node.value]
     return []
 
 

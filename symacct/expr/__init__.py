@@ -1,26 +1,43 @@
 """Exact expressions in named sizes, their printer and reader, and the one door to sympy."""
 
-from symacct.expr.border import from_sympy, symbol, to_sympy
+from symacct.expr.border import Sympy, SympySymbol, from_sympy, infinity, positive_roots, symbol, to_json, to_sympy
+from symacct.expr.equality import same
 from symacct.expr.functions import ceildiv, coefficient, degree, floordiv, log2, sqrt
-from symacct.expr.poly import Expr, Number, Poly, Size, add, multiply, name, names_in, power, product, split_content, terms_of
+from symacct.expr.poly import Call, Expr, Number, Poly, Size, add, monomial, multiply, name, names_in, power, product, split_content, terms_of
 from symacct.expr.printer import to_latex, to_text
 from symacct.expr.reader import read, read_size
-from symacct.expr.values import evaluate, float_of, substitute, whole_denominator
+from symacct.expr.signs import at_most, derivative, inequality, sign
+from symacct.expr.sizes import as_size, collect_sizes
+from symacct.expr.values import evaluate, float_of, numerator, substitute, whole_denominator
 
 __all__ = [
+    "Sympy",
+    "SympySymbol",
+    "infinity",
+    "same",
+    "to_json",
+    "numerator",
+    "positive_roots",
+    "Call",
     "Expr",
     "Number",
     "Poly",
     "Size",
     "add",
+    "as_size",
+    "at_most",
     "ceildiv",
     "coefficient",
+    "collect_sizes",
     "degree",
+    "derivative",
     "evaluate",
     "float_of",
     "floordiv",
     "from_sympy",
+    "inequality",
     "log2",
+    "monomial",
     "multiply",
     "name",
     "names_in",
@@ -28,6 +45,7 @@ __all__ = [
     "product",
     "read",
     "read_size",
+    "sign",
     "split_content",
     "sqrt",
     "substitute",

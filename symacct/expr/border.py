@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symacct.errors import ExpressionError
 from symacct.expr.functions import ceildiv, floordiv, log2
-from symacct.expr.poly import Call, Expr, Poly, add, from_terms, name, power, product, split_content, terms_of
+from symacct.expr.poly import Call, Expr, Poly, add, from_terms, name, names_in, power, product, split_content, terms_of
+from symacct.expr.printer import to_text
 
 if TYPE_CHECKING:
     import sympy
+
+    Sympy: TypeAlias = sympy.Expr
+    SympySymbol: TypeAlias = sympy.Symbol
+else:
+    Sympy = SympySymbol = Any
 
 
 @lru_cache(maxsize=4096)
@@ -78,9 +85,13 @@ def from_sympy(x: Any) -> Expr:
     """
     import sympy
 
-    x = sympy.sympify(x) if isinstance(x, int | Fraction) else x
+    if isinstance(x, int | Fraction):
+        return x
     if isinstance(x, sympy.Symbol):
-        return name(x.name)
+        if not x.name.isidentifier():
+            msg = f"the symbol {x.name!r} is not a name; a name has letters, digits and underscores"
+            raise ExpressionError(msg)
+        return name(unicodedata.normalize("NFKC", x.name))
     if isinstance(x, sympy.Rational):
         return int(x.p) if x.q == 1 else Fraction(int(x.p), int(x.q))
     if isinstance(x, sympy.Add):
@@ -123,3 +134,52 @@ def common_factor(a: Poly, b: Poly) -> Expr:
     import sympy
 
     return from_sympy(sympy.gcd(to_sympy(a), to_sympy(b)).expand())
+
+
+def positive_roots(x: Expr, unknown: str) -> tuple[sympy.Expr, ...]:
+    """Return the positive real roots of an expression in one name: numbers exactly isolated, or closed forms.
+
+    With other names present, roots that are not positive for some sizes are kept; only provably negative ones go.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> positive_roots(read("n**2 - 5*n + 6"), "n"), positive_roots(read("d*n - b"), "n")
+    ((2, 3), (b/d,))
+
+    """
+    import sympy
+
+    free = sorted(set(names_in(x)))
+    if unknown not in free:
+        return ()
+    plain = {n: sympy.Dummy(n, positive=True) for n in free}
+    form = to_sympy(x).xreplace({symbol(n): d for n, d in plain.items()})
+    if len(free) == 1:
+        found = [r for r in sympy.real_roots(sympy.Poly(form, plain[unknown])) if r.is_positive or sympy.N(r) > 0]
+    else:
+        found = [r for r in sympy.roots(sympy.Poly(form, plain[unknown])) if r.is_positive is not False]
+    back = {d: symbol(n) for n, d in plain.items()}
+    return tuple(dict.fromkeys(sympy.factor(r.xreplace(back)) if len(free) > 1 else r for r in found))
+
+
+def to_json(x: Expr) -> dict[str, Any]:
+    """Return an expression as JSON-able data: text for our reader, srepr for sympy, and its names.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> to_json(read("2*E"))
+    {'text': '2*E', 'srepr': "Mul(Integer(2), Symbol('E'))", 'symbols': ['E']}
+
+    """
+    import sympy
+
+    return {"text": to_text(x), "srepr": sympy.srepr(to_sympy(x)), "symbols": sorted(set(names_in(x)))}
+
+
+def infinity() -> Any:
+    """Return sympy's infinity, the limit of what grows without bound."""
+    import sympy
+
+    return sympy.oo

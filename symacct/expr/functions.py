@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symacct.errors import ExpressionError
-from symacct.expr.poly import Expr, Poly, add, atom, call, multiply, power, terms_of, whole
+from symacct.expr.poly import Call, Expr, Poly, add, atom, call, from_terms, monomial, multiply, names_in, power, terms_of, whole
 
 
 def ceildiv(a: Expr, b: Expr) -> Expr:
@@ -45,8 +45,7 @@ def _rounded(function: str, a: Expr, b: Expr) -> Expr:
     inside = {m: c for m, c in ratio.terms.items() if m not in outside}
     if not inside:
         return ratio
-    whole_part: Expr = add(Poly({m: c}) if m else c for m, c in outside.items())
-    return add((whole_part, _atom_of(function, add(Poly({m: c}) if m else c for m, c in inside.items()))))
+    return add((from_terms(outside), _atom_of(function, from_terms(inside))))
 
 
 def _atom_of(function: str, x: Expr) -> Expr:
@@ -101,8 +100,6 @@ def degree(x: Expr, symbol: str) -> int | Fraction:
         Where the name also stands inside a function such as ceil.
 
     """
-    from symacct.expr.poly import Call, names_in
-
     for m in terms_of(x):
         for a, _ in m:
             if isinstance(a, Call) and symbol in {n for arg in a.args for n in names_in(arg)}:
@@ -113,9 +110,5 @@ def degree(x: Expr, symbol: str) -> int | Fraction:
 
 def coefficient(x: Expr, symbol: str, exponent: int | Fraction) -> Expr:
     """Return the factor of `symbol ** exponent`."""
-    out: list[Expr] = []
-    for m, c in terms_of(x).items():
-        if dict(m).get(symbol, 0) == exponent:
-            rest = tuple((b, e) for b, e in m if b != symbol)
-            out.append(multiply(c, Poly({rest: 1}) if rest else 1))
-    return add(out)
+    picked = [(m, c) for m, c in terms_of(x).items() if dict(m).get(symbol, 0) == exponent]
+    return add(multiply(c, monomial(tuple(p for p in m if p[0] != symbol))) for m, c in picked)

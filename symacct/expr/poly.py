@@ -142,6 +142,11 @@ def from_terms(terms: dict[Monomial, Number]) -> Expr:
     return Poly(terms)
 
 
+def monomial(m: Monomial) -> Expr:
+    """Return one monomial as an expression."""
+    return Poly({m: 1}) if m else 1
+
+
 def whole(value: Number) -> Number:
     """Return an `int` for a fraction that is one."""
     if type(value) is Fraction and value.denominator == 1:
@@ -247,7 +252,7 @@ def power(x: Expr, exponent: Number) -> Expr:
 def _group_power(x: Poly, exponent: Number) -> Expr:
     """Keep a sum to a negative or fractional power: its monomial factor outside, the primitive rest as one atom."""
     content, common, rest = split_content(x)
-    outside = multiply(_number_power(content, exponent), power(from_terms({common: 1}), exponent) if common else 1)
+    outside = multiply(_number_power(content, exponent), power(monomial(common), exponent))
     if not isinstance(rest, Poly):
         return outside
     return multiply(outside, Poly({((call("group", rest), exponent),): 1}))
@@ -322,7 +327,7 @@ def _divide(a: Poly, b: Poly) -> Expr:
     content_a, common_a, rest_a = split_content(a)
     content_b, common_b, rest_b = split_content(b)
     outside = multiply(
-        whole(Fraction(content_a) / Fraction(content_b)), from_terms({join(common_a, tuple((x, -e) for x, e in common_b)): 1})
+        whole(Fraction(content_a) / Fraction(content_b)), monomial(join(common_a, tuple((x, -e) for x, e in common_b)))
     )
     if not isinstance(rest_b, Poly):
         return multiply(outside, rest_a)

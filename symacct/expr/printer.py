@@ -13,8 +13,8 @@ GREEK = frozenset(
 )
 
 
-def to_text(x: Expr) -> str:
-    """Write an expression as our own reader and Python read it back.
+def to_text(x: Expr, *, factored: bool = True) -> str:
+    """Write an expression as our own reader and Python read it back; `factored=False` writes term by term.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def to_text(x: Expr) -> str:
     """
     if not isinstance(x, Poly):
         return str(x)
-    return _fraction(x, _TEXT)
+    return _fraction(x, _TEXT) if factored else _sum(x, _TEXT)
 
 
 def to_latex(x: Expr) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symacct.errors import UndefinedSizeError, one_of
 from symacct.expr.functions import apply
-from symacct.expr.poly import Call, Expr, Number, Poly, add, multiply, names_in, power
+from symacct.expr.poly import Call, Expr, Number, Poly, add, monomial, multiply, names_in, power, terms_of
 
 
 def substitute(x: Expr, sizes: Mapping[str, Expr]) -> Expr:
@@ -97,5 +97,32 @@ def whole_denominator(x: Expr) -> tuple[Expr, Expr]:
             if e < 0:
                 lowest[a] = min(lowest.get(a, 0), e)
     scale = math.lcm(*(c.denominator for c in x.terms.values()))
-    below = multiply(scale, Poly({tuple(sorted((a, -e) for a, e in lowest.items())): 1}) if lowest else 1)
+    below = multiply(scale, monomial(tuple(sorted((a, -e) for a, e in lowest.items()))))
     return multiply(x, below), below
+
+
+def numerator(x: Expr) -> Expr:
+    """Return an expression that is zero exactly where `x` is: every denominator, sums too, multiplied out.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> numerator(read("b*d/(b + d) - 3"))
+    b*d - 3*b - 3*d
+
+    """
+    above, _ = whole_denominator(x)
+    while groups := [(a, e) for m in terms_of(above) for a, e in m if isinstance(a, Call) and a.function == "group" and e < 0]:
+        base, lowest = min(groups, key=lambda g: g[1])
+        above, _ = whole_denominator(_times_group(above, base, -lowest))
+    return above
+
+
+def _times_group(x: Expr, base: Call, exponent: Number) -> Expr:
+    """Multiply every term by `base ** exponent`, expanded where the group cancels to a natural power."""
+    parts: list[Expr] = []
+    for m, c in terms_of(x).items():
+        own = dict(m).get(base, 0)
+        rest = monomial(tuple(p for p in m if p[0] != base))
+        parts.append(multiply(multiply(c, rest), power(base.args[0], own + exponent)))
+    return add(parts)

@@ -1,0 +1,360 @@
+"""The account of a graph: its totals as closed forms, under a convention, formats and a notion of traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from symacct.conventions import Convention, Unit, Work, matmul_work, tally
+from symacct.dtypes import AnyFormat, storage_bytes
+from symacct.errors import ConventionError, MixedUnitsError, one_of
+from symacct.expr import Expr, Sympy, SympySymbol, Poly, add, names_in, power, symbol, to_sympy
+from symacct.graph import Condition, Graph
+from symacct.rules import Read, rule_of, work_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from symacct.accounting.quantity import Figures
+    from symacct.accounting.solve import Solution
+    from symacct.accounting.sweep import Sweep
+
+Traffic: TypeAlias = Literal["unfused", "compulsory"]
+TRAFFICS = ("unfused", "compulsory")
+QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation of an account: what it computes, its work and the bytes it moves."""
+
+    label: str
+    work: Work
+    reads: tuple[tuple[str, Expr], ...]
+    writes: tuple[tuple[str, Expr], ...]
+
+    @property
+    def bytes(self) -> Expr:
+        """Everything read and written by this operation alone."""
+        return add(amount for _, amount in self.reads + self.writes)
+
+
+@dataclass(frozen=True, repr=False)
+class Account:
+    """What a computation costs, as closed forms in named sizes; made by `symacct.account`.
+
+    Attributes
+    ----------
+    graph
+        What is computed.
+    convention
+        How operations are counted.
+    formats
+        The storage format of each tensor of the graph.
+    traffic
+        ``"unfused"``: every operation reads its inputs and writes its output once;
+        ``"compulsory"``: only the graph's inputs and outputs, once.
+    title, order
+        What to print above the numbers.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> a = sa.account("b d, d k -> b k")
+    >>> a.flops, a.bytes, a.intensity
+    (2*b*d*k, 2*b*d + 2*b*k + 2*d*k, b*d*k/(b*d + b*k + d*k))
+
+    """
+
+    graph: Graph
+    convention: Convention
+    formats: tuple[AnyFormat, ...]
+    traffic: Traffic = "unfused"
+    title: str = ""
+    order: str = "left"
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The operations, each with its own work and unfused traffic."""
+        return tuple([self._step(op) for op in self.graph.ops])
+
+    def _step(self, op: Any) -> Step:
+        rule = rule_of(op)
+        reads = tuple([(self._name(r), self._bytes(r)) for r in rule.reads(op, self.graph)])
+        writes = tuple([(self._name(w), self._bytes(w)) for w in rule.writes(op, self.graph)])
+        return Step(op.label, rule.work(op, self.graph), reads, writes)
+
+    def _name(self, touched: Read) -> str:
+        return self.graph.tensors[touched.tensor].name
+
+    def _bytes(self, touched: Read) -> Expr:
+        return storage_bytes(self.formats[touched.tensor], touched.shape, touched.row or -1)
+
+    @cached_property
+    def counts(self) -> dict[Unit, Expr]:
+        """The amount of work in each unit; MACs and operations are never added up."""
+        return self._tally(matmul=False)
+
+    def _tally(self, *, matmul: bool) -> dict[Unit, Expr]:
+        parts: dict[Unit, list[Expr]] = {}
+        for op in self.graph.ops:
+            work = work_of(op, self.graph)
+            for unit, amount in tally(matmul_work(work) if matmul else work, self.convention).items():
+                parts.setdefault(unit, []).append(amount)
+        return {unit: add(amounts) for unit, amounts in parts.items()}
+
+    def unit(self, quantity: str) -> str:
+        """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
+        if quantity == "bytes":
+            return "B"
+        if quantity == "matmul_flops":
+            return "MAC" if self.convention.contraction == "mac" else "FLOP"
+        work = next(iter(self.counts)) if len(self.counts) == 1 else "FLOP"
+        return f"{work}/B" if quantity == "intensity" else work
+
+    def total(self, quantity: str) -> Expr:
+        """Return a total as an exact expression of the engine: flops, matmul_flops, bytes or intensity.
+
+        Raises
+        ------
+        MixedUnitsError
+            Under ``mac``, where the work has both multiply-accumulates and other operations.
+        ConventionError
+            For an unknown quantity.
+
+        """
+        if quantity == "flops":
+            return self._flops
+        if quantity == "matmul_flops":
+            return add(self._tally(matmul=True).values())
+        if quantity == "bytes":
+            return self._traffic
+        if quantity == "intensity":
+            if self._traffic == 0:
+                msg = "nothing is moved, so there is no arithmetic intensity"
+                raise MixedUnitsError(msg)
+            flops = self._flops
+            return flops / self._traffic if isinstance(flops, Poly) else power(self._traffic, -1) * flops
+        msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
+        raise ConventionError(msg)
+
+    @cached_property
+    def _flops(self) -> Expr:
+        if len(self.counts) > 1:
+            both = " and ".join(f"{amount} {unit}" for unit, amount in self.counts.items())
+            msg = f"under the convention {self.convention.label} this is {both}: two units, not one number; see .counts"
+            raise MixedUnitsError(msg)
+        return add(self.counts.values())
+
+    @cached_property
+    def _traffic(self) -> Expr:
+        return add(amount for _, amount in self.traffic_terms())
+
+    def traffic_terms(self) -> list[tuple[str, Expr]]:
+        """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
+        terms = [(f"{name} {verb}", amount) for s in self.steps for verb, part in (("read", s.reads), ("written", s.writes)) for name, amount in part]
+        if self.traffic == "unfused":
+            return terms
+        wanted = {f"{self.graph.tensors[i].name} read" for i in self.graph.inputs} | {f"{self.graph.tensors[i].name} written" for i in self.graph.outputs}
+        once: dict[str, Expr] = {}
+        for label, amount in terms:
+            if label in wanted:
+                once.setdefault(label, amount)
+        return list(once.items())
+
+    @property
+    def flops(self) -> Sympy:
+        """Everything executed, under the convention; in MACs under ``mac``."""
+        return to_sympy(self.total("flops"))
+
+    @property
+    def matmul_flops(self) -> Sympy:
+        """Contractions only: what MFU and 6ND speak of."""
+        return to_sympy(self.total("matmul_flops"))
+
+    @property
+    def bytes(self) -> Sympy:
+        """Bytes moved, by the account's notion of traffic."""
+        return to_sympy(self.total("bytes"))
+
+    @property
+    def intensity(self) -> Sympy:
+        """Arithmetic intensity, ``flops / bytes``."""
+        return to_sympy(self.total("intensity"))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What must hold for the forms to be true."""
+        return self.graph.conditions
+
+    @property
+    def free(self) -> tuple[SympySymbol, ...]:
+        """The sizes that are still names, in alphabetical order."""
+        return tuple(symbol(n) for n in self.names)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the free sizes."""
+        return tuple(sorted({n for t in self.graph.tensors for size in t.shape for n in names_in(size)}))
+
+    def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> Figures:
+        """Return the numbers at given sizes, with units.
+
+        Raises
+        ------
+        UndefinedSizeError
+            Names the sizes that are missing.
+        SizeError
+            For a size that is no positive integer, or that breaks a condition such as ``2 divides k``.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> print(sa.account("b d, d k -> b k").at(b=1024, d=256, k=64))
+        flops         33.554 MFLOP
+        matmul_flops  33.554 MFLOP
+        bytes         688.128 kB (672.000 KiB)
+        intensity     48.7619 FLOP/B
+
+        """
+        from symacct.accounting.numbers import figures
+
+        return figures(self, sizes, axes)
+
+    def leading(self, axis: Any, *, of: str | None = None) -> Any:
+        """Return the leading behaviour as one size grows: ``n/3`` for the intensity of a square bf16 matmul.
+
+        Returns
+        -------
+        `Leading` with flops, matmul_flops, bytes and intensity; or the one expression named by `of`.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> sa.account("i j, j k -> i k", i="n", j="n", k="n", convention="exact").leading("n", of="intensity")
+        n/3
+
+        """
+        from symacct.accounting.analysis import leading
+
+        return leading(self, axis, of)
+
+    def limit(self, axis: Any, *, of: str = "intensity") -> Sympy:
+        """Return the limit as one size grows without bound (``oo`` where there is none).
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> sa.account("n, n ->", convention="exact").limit("n")
+        1/2
+
+        """
+        from symacct.accounting.analysis import limit
+
+        return limit(self, axis, of)
+
+    def sensitivity(self, axis: Any, *, of: str = "intensity") -> Sympy:
+        """Return by how many percent a quantity grows when a size grows by one percent: ``d log f / d log n``.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> sa.account("b d, d k -> b k").sensitivity("b")
+        d*k/(b*d + b*k + d*k)
+
+        """
+        from symacct.accounting.analysis import sensitivity
+
+        return sensitivity(self, axis, of)
+
+    def crossovers(self, axis: Any, *, of: str = "bytes") -> list[Any]:
+        """Return where two terms of a total are equal as one size varies.
+
+        The terms are tensors for bytes, operations for flops.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> for c in sa.account("b d, d k -> b k").crossovers("b"):
+        ...     print(c)
+        operand 1 read = operand 2 read at b = k
+        operand 2 read = output written at b = d
+
+        """
+        from symacct.accounting.analysis import crossovers
+
+        return crossovers(self, axis, of)
+
+    def solve(self, axis: Any, **target: Any) -> Solution:
+        """Solve a quantity for one size: from which n on is the intensity at least 295.37?
+
+        Parameters
+        ----------
+        axis
+            The unknown size.
+        **target
+            One quantity and what it should reach: ``intensity=295.37``, ``flops="6*P"``, ``bytes=80 * 10**9``.
+
+        Returns
+        -------
+        `Solution`: the real root as a closed form, and whole sizes when it is the only unknown.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> a = sa.account("i j, j k -> i k", i="n", j="n", k="n", convention="exact")
+        >>> print(a.solve("n", intensity=295.37))
+        intensity >= 295.37 for n >= 887
+
+        """
+        from symacct.accounting.solve import solve
+
+        return solve(self, axis, target)
+
+    def sweep(
+        self, *, sizes: Mapping[str, Any] | None = None, zip: bool = False, exact: bool = False, **axes: Any
+    ) -> Sweep:
+        """Evaluate the totals at many sizes: a grid of all combinations, or pairs with ``zip=True``.
+
+        Returns
+        -------
+        `Sweep`: arrays, whole numbers where they fit in 64 bits, float64 and said so where not.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> s = sa.account("b d, d k -> b k", b=8).sweep(d=[1, 2], k=[1, 2, 3])
+        >>> s.flops.tolist(), s.exact("flops")
+        ([[16, 32, 48], [32, 64, 96]], True)
+
+        """
+        from symacct.accounting.sweep import sweep
+
+        return sweep(self, {**(sizes or {}), **axes}, pairs=zip, exact=exact)
+
+    def latex(self) -> str:
+        """Return the totals as a LaTeX `aligned` block."""
+        from symacct.accounting.render import latex
+
+        return latex(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the account as JSON-able data with stable keys; expressions as text, srepr and symbols."""
+        from symacct.accounting.render import account_json
+
+        return account_json(self)
+
+    def __str__(self) -> str:
+        """Print the account as a table of at most 80 columns."""
+        from symacct.accounting.render import account_table
+
+        return account_table(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Show the account in a notebook."""
+        from symacct.accounting.render import account_html
+
+        return account_html(self)

@@ -1,0 +1,80 @@
+"""Concrete sizes for an account: checked against its conditions, then exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from symacct.accounting.quantity import Figures, Quantity
+from symacct.errors import SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
+from symacct.expr import Number, Poly, as_size, collect_sizes, evaluate, to_text
+from symacct.graph import Condition
+
+if TYPE_CHECKING:
+    from symacct.accounting.core import Account
+
+
+def axis_name(account: Account, axis: Any) -> str:
+    """Return the name of a free size, given as text or as a sympy symbol.
+
+    Raises
+    ------
+    UnknownAxisError
+        Lists the free sizes.
+
+    """
+    name = axis if isinstance(axis, str) else str(getattr(axis, "name", axis))
+    if name not in account.names:
+        msg = f"no free size {name[:60]!r} in this account; free: {one_of(account.names)}.{nearest(name, account.names)}"
+        raise UnknownAxisError(msg)
+    return name
+
+
+def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> Figures:
+    """Return the totals as numbers with units."""
+    given = concrete(account, collect_sizes(sizes, axes, account.names))
+    return Figures(*(Quantity(evaluate(account.total(q), given), account.unit(q)) for q in ("flops", "matmul_flops", "bytes", "intensity")))
+
+
+def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:
+    """Return whole numbers for all free sizes, conditions checked.
+
+    Raises
+    ------
+    UndefinedSizeError
+        A size is missing or still symbolic.
+    SizeError
+        A condition fails.
+
+    """
+    if missing := [n for n in account.names if n not in sizes]:
+        msg = f"no number for {one_of(missing)}; give a size to each of {one_of(account.names)}"
+        raise UndefinedSizeError(msg)
+    out: dict[str, Number] = {}
+    for n in account.names:
+        size = as_size(sizes[n], n)
+        if isinstance(size, Poly):
+            msg = f"the size of {n!r} is {size}, still a name; a number is needed here"
+            raise UndefinedSizeError(msg)
+        out[n] = size
+    for condition in account.conditions:
+        check_condition(condition, out)
+    return out
+
+
+def check_condition(condition: Condition, sizes: Mapping[str, Number]) -> None:
+    """Check one derived condition at given sizes.
+
+    Raises
+    ------
+    SizeError
+        Shows the condition and the numbers that break it.
+
+    """
+    if condition.kind == "stated" or isinstance(condition.left, str) or isinstance(condition.right, str):
+        return
+    left, right = evaluate(condition.left, sizes), evaluate(condition.right, sizes)
+    if (right % left != 0) if condition.kind == "divides" else left < right:
+        sides = f"{to_text(condition.left)} = {left}, {to_text(condition.right)} = {right}"
+        msg = f"these sizes break a condition: {condition} ({sides})"
+        raise SizeError(msg)

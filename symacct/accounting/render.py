@@ -1,0 +1,88 @@
+"""An account as text, HTML, LaTeX and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symacct.conventions import tally
+from symacct.expr import add, to_json, to_latex, to_text
+from symacct.show import aligned, html_table, table
+
+if TYPE_CHECKING:
+    from symacct.accounting.core import Account, Step
+
+TOTALS = ("flops", "matmul_flops", "bytes", "intensity")
+
+
+def _totals(account: Account) -> list[str]:
+    """Return which totals are single numbers: under mac, mixed work has no `flops` and no intensity."""
+    mixed = len(account.counts) > 1
+    still = account.total("bytes") == 0
+    return [q for q in TOTALS if not (mixed and q in ("flops", "intensity")) and not (still and q == "intensity")]
+
+
+def notes(account: Account) -> list[tuple[str, str]]:
+    """Return under what the numbers hold: convention, formats, traffic, order, conditions."""
+    out = [("convention", account.convention.describe()), ("dtype", formats(account)), ("traffic", account.traffic)]
+    if len(account.graph.ops) > 1 or account.order != "left":
+        out.append(("order", account.order))
+    return out + [("condition", str(c)) for c in account.conditions]
+
+
+def formats(account: Account) -> str:
+    """Return the formats of inputs and outputs, one name where they agree."""
+    names = [account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs)]
+    return names[0] if len(set(names)) == 1 else ", ".join(names)
+
+
+def _step_row(account: Account, step: Step, number: int) -> list[str]:
+    counted = " and ".join(f"{to_text(v)} {u}" for u, v in tally(step.work, account.convention).items()) or "0"
+    return [str(number), step.label, counted.removesuffix(" FLOP"), to_text(step.bytes)]
+
+
+def account_table(account: Account) -> str:
+    """See `Account.__str__`."""
+    rows = [[q, to_text(account.total(q)), account.unit(q)] for q in _totals(account)]
+    if "flops" not in _totals(account):
+        rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
+    out = table(["quantity", "closed form", "unit"], rows, account.title)
+    if len(account.steps) > 1:
+        steps = [_step_row(account, s, i) for i, s in enumerate(account.steps, 1)]
+        out += "\n\n" + table(["step", "computes", "flops", "bytes"], steps)
+    return out + "\n\n" + table(["under", ""], [list(n) for n in notes(account)])
+
+
+def account_html(account: Account) -> str:
+    """See `Account._repr_html_`."""
+    rows = [[q, f"${to_latex(account.total(q))}$", account.unit(q)] for q in _totals(account)]
+    return html_table(["quantity", "closed form", "unit"], rows, account.title) + html_table(
+        ["under", ""], [list(n) for n in notes(account)]
+    )
+
+
+def latex(account: Account) -> str:
+    """See `Account.latex`."""
+    return aligned([(q, to_latex(account.total(q))) for q in _totals(account)])
+
+
+def account_json(account: Account) -> dict[str, Any]:
+    """See `Account.to_json`."""
+    return {
+        "title": account.title,
+        **{q: to_json(account.total(q)) if q in _totals(account) else None for q in TOTALS},
+        "counts": {unit: to_json(amount) for unit, amount in account.counts.items()},
+        "units": {q: account.unit(q) for q in _totals(account)},
+        "convention": account.convention.to_json(),
+        "dtype": [account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs)],
+        "traffic": account.traffic,
+        "order": account.order,
+        "conditions": [str(c) for c in account.conditions],
+        "steps": [
+            {
+                "computes": s.label,
+                "counts": {u: to_json(v) for u, v in tally(s.work, account.convention).items()},
+                "bytes": to_json(add([s.bytes])),
+            }
+            for s in account.steps
+        ],
+    }

@@ -1,0 +1,120 @@
+"""Solve a total for one size: the real root as a closed form, and the whole sizes that reach the target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symacct.accounting.core import QUANTITIES
+from symacct.accounting.numbers import axis_name
+from symacct.errors import ConventionError, ExpressionError, InconclusiveError, one_of
+from symacct.expr import Call, Sympy, Expr, from_sympy, numerator, positive_roots, Number, Poly, add, degree, evaluate, names_in, read, terms_of, to_text
+
+if TYPE_CHECKING:
+    from symacct.accounting.core import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where a total reaches a target as one size varies.
+
+    Attributes
+    ----------
+    roots
+        The positive real sizes at which the total equals the target, as sympy expressions.
+    regions
+        Ranges of whole sizes ``(first, last)`` in which the total is at least the target, `last` None where there
+        is no end; None when other sizes are still names.
+    """
+
+    quantity: str
+    target: str
+    axis: str
+    roots: tuple[Sympy, ...]
+    regions: tuple[tuple[int, int | None], ...] | None
+
+    @property
+    def smallest(self) -> int | None:
+        """The smallest whole size that reaches the target, None where none does or other sizes are names."""
+        return self.regions[0][0] if self.regions else None
+
+    @property
+    def largest(self) -> int | None:
+        """The largest whole size that stays below the target, None where there is none or no end."""
+        if not self.regions or self.regions[-1][1] is not None or self.regions[0][0] == 1:
+            return None
+        return self.regions[-1][0] - 1
+
+    def __str__(self) -> str:
+        """Print as a sentence."""
+        head = f"{self.quantity} >= {self.target}"
+        if self.regions is None:
+            roots = " or ".join(f"{self.axis} = {r}" for r in self.roots)
+            return f"{self.quantity} = {self.target} at {roots or 'no positive size'}"
+        if not self.regions:
+            return f"{head} for no {self.axis}"
+        return f"{head} for " + " or ".join(self._region(a, b) for a, b in self.regions)
+
+    def _region(self, first: int, last: int | None) -> str:
+        return f"{self.axis} >= {first}" if last is None else f"{first} <= {self.axis} <= {last}"
+
+
+def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
+    """See `Account.solve`."""
+    n = axis_name(account, axis)
+    quantity, wanted = _target(target)
+    gap = numerator(add((account.total(quantity), -wanted)))
+    inside = {x for m in terms_of(gap) for a, _ in m if isinstance(a, Call) for arg in a.args for x in names_in(arg)}
+    if n in inside:
+        msg = f"{n} stands inside a rounding, so there is no closed form; give it as a multiple of the block, as in {n}='16*m'"
+        raise InconclusiveError(msg)
+    others = set(names_in(gap)) - {n}
+    if others and degree(gap, n) > 2:
+        msg = f"degree {degree(gap, n)} in {n} with {one_of(sorted(others))} still names; give these sizes as numbers"
+        raise InconclusiveError(msg)
+    roots = positive_roots(gap, n)
+    regions = None if others else _regions(account.total(quantity), wanted, n, roots)
+    return Solution(quantity, to_text(wanted) if isinstance(wanted, Poly) else str(target[quantity]), n, roots, regions)
+
+
+def _target(target: Mapping[str, Any]) -> tuple[str, Expr]:
+    if len(target) != 1 or next(iter(target)) not in QUANTITIES:
+        msg = f"give one quantity and its value, as in intensity=295; known: {one_of(QUANTITIES)}"
+        raise ConventionError(msg)
+    ((quantity, value),) = target.items()
+    return quantity, _number(value)
+
+
+def _number(value: Any) -> Expr:
+    """Read a target exactly: a float as the decimal it prints as."""
+    if isinstance(value, str):
+        return read(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            msg = f"{value} is not a target to reach"
+            raise ExpressionError(msg)
+        return Fraction(str(value))
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return value
+    return from_sympy(value)
+
+
+def _regions(total: Expr, wanted: Expr, n: str, roots: tuple[Sympy, ...]) -> tuple[tuple[int, int | None], ...]:
+    """Check whole sizes on both sides of every root exactly, and join what reaches the target."""
+    edges = sorted({1, *(int(r) + d for r in roots for d in (0, 1) if int(r) + d >= 1)})
+    regions: list[tuple[int, int | None]] = []
+    for i, first in enumerate(edges):
+        last = edges[i + 1] - 1 if i + 1 < len(edges) else None
+        if _reaches(total, wanted, {n: first}):
+            if regions and regions[-1][1] == first - 1:
+                regions[-1] = (regions[-1][0], last)
+            else:
+                regions.append((first, last))
+    return tuple(regions)
+
+
+def _reaches(total: Expr, wanted: Expr, sizes: Mapping[str, Number]) -> bool:
+    return evaluate(total, sizes) >= evaluate(wanted, sizes)
+

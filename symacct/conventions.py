@@ -1,0 +1,182 @@
+"""How one counts: a convention is a linear map from a work vector to numbers, applied as late as possible.
+
+A rule says what is *executed*: a work vector such as ``{("contract", "points"): b*d*k, ("contract", "outputs"): b*k}``.
+`points` are the products (or summands, or elements) an operation visits, `outputs` the elements it yields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from symacct.errors import ConventionError, UnknownOpError, nearest, one_of
+from symacct.expr import Expr, add, multiply
+
+Key: TypeAlias = tuple[str, str]
+Work: TypeAlias = Mapping[Key, Expr]
+Unit: TypeAlias = Literal["FLOP", "MAC"]
+Contraction: TypeAlias = Literal["2n", "exact", "mac"]
+
+MATMUL = "contract"
+"""The primitive that matrix multiplications are made of; `matmul_flops` counts nothing else."""
+
+_CONTRACTIONS: Mapping[str, Mapping[Key, tuple[Unit, int]]] = {
+    "2n": {("contract", "points"): ("FLOP", 2), ("reduce", "points"): ("FLOP", 1)},
+    "exact": {
+        ("contract", "points"): ("FLOP", 2),
+        ("contract", "outputs"): ("FLOP", -1),
+        ("reduce", "points"): ("FLOP", 1),
+        ("reduce", "outputs"): ("FLOP", -1),
+    },
+    "mac": {("contract", "points"): ("MAC", 1), ("reduce", "points"): ("FLOP", 1)},
+}
+_MEANING = {
+    "2n": "a sum of n products is 2n operations; a sum of n terms is n",
+    "exact": "a sum of n products is n multiplies and n - 1 adds; a sum of n terms is n - 1",
+    "mac": "a sum of n products is n multiply-accumulates (MAC), shown apart from operations",
+}
+
+LECTURE_WEIGHTS: Mapping[str, int] = {
+    **dict.fromkeys(("add", "sub", "mul", "div", "compare", "max", "abs", "sqrt", "rsqrt", "exp", "log", "tanh", "erf", "sigmoid"), 1),
+    "gelu": 20,
+}
+"""Operations a call of each function, as in the lecture: gelu is 20 (its tanh formula with tanh at 12), the rest 1."""
+
+UNIT_WEIGHTS: Mapping[str, int] = dict.fromkeys(LECTURE_WEIGHTS, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """One way to count: what a sum of products costs, and what a call of each named function costs.
+
+    Parameters
+    ----------
+    name
+        A preset to start from: ``"2n"`` (the default), ``"exact"``, ``"mac"``, ``"unit"``.
+    contraction
+        ``"2n"``, ``"exact"`` or ``"mac"``; None keeps the preset's.
+    weights
+        Operations a call, by function name, laid over the preset's.
+
+    Raises
+    ------
+    ConventionError
+        For an unknown preset, switch value or function, or a weight that is not a natural number.
+
+    Examples
+    --------
+    >>> Convention("exact").describe()
+    'exact: a sum of n products is n multiplies and n - 1 adds; a sum of n terms is n - 1'
+    >>> Convention("2n", weights={"gelu": 9}).weights["gelu"]
+    9
+
+    """
+
+    name: str = "2n"
+    contraction: Contraction | None = None
+    weights: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Fill in what the preset says and check the rest."""
+        if self.name not in PRESETS:
+            msg = f"unknown convention {self.name!r}; known: {one_of(PRESETS)}.{nearest(str(self.name), PRESETS)}"
+            raise ConventionError(msg)
+        contraction, weights = PRESETS[self.name]
+        chosen = self.contraction or contraction
+        if chosen not in _CONTRACTIONS:
+            msg = f"unknown contraction {chosen!r}; known: {one_of(_CONTRACTIONS)}"
+            raise ConventionError(msg)
+        for function, weight in self.weights.items():
+            if function not in weights:
+                msg = f"no function {function!r} to weigh; known: {one_of(weights)}.{nearest(function, weights)}"
+                raise ConventionError(msg)
+            if type(weight) is not int or weight < 0:
+                msg = f"the weight of {function} is {weight!r}; it is a natural number of operations a call"
+                raise ConventionError(msg)
+        object.__setattr__(self, "contraction", chosen)
+        object.__setattr__(self, "weights", MappingProxyType({**weights, **self.weights}))
+
+    def __hash__(self) -> int:
+        """Hash what usually tells conventions apart; weights would cost a pass over all of them."""
+        return hash((self.name, self.contraction))
+
+    @property
+    def label(self) -> str:
+        """The preset's name, with what was changed."""
+        contraction, weights = PRESETS[self.name]
+        changed = [f"{f}={w}" for f, w in self.weights.items() if weights[f] != w]
+        if self.contraction != contraction:
+            changed.insert(0, f"contraction={self.contraction}")
+        return self.name + (f" with {', '.join(changed)}" if changed else "")
+
+    def describe(self) -> str:
+        """Return the convention as a sentence."""
+        return f"{self.label}: {_MEANING[self.contraction or '2n']}"
+
+    def to_json(self) -> dict[str, object]:
+        """Return a JSON-able form; ``Convention(**form)`` is the same convention."""
+        return {"name": self.name, "contraction": self.contraction, "weights": dict(self.weights)}
+
+
+PRESETS: Mapping[str, tuple[Contraction, Mapping[str, int]]] = {
+    "2n": ("2n", LECTURE_WEIGHTS),
+    "exact": ("exact", LECTURE_WEIGHTS),
+    "mac": ("mac", LECTURE_WEIGHTS),
+    "unit": ("2n", UNIT_WEIGHTS),
+}
+
+
+@lru_cache(maxsize=64)
+def _preset(name: str) -> Convention:
+    return Convention(name)
+
+
+def convention_of(chosen: str | Convention) -> Convention:
+    """Return the convention of a preset's name, or the convention itself."""
+    if isinstance(chosen, Convention):
+        return chosen
+    if not isinstance(chosen, str):
+        msg = f"a convention is a preset's name or a Convention, not {chosen!r}; known presets: {one_of(PRESETS)}"
+        raise ConventionError(msg)
+    return _preset(chosen)
+
+
+def tally(work: Work, convention: Convention) -> dict[Unit, Expr]:
+    """Apply a convention to a work vector: the amount in each unit, units never mixed.
+
+    Raises
+    ------
+    UnknownOpError
+        For a primitive that the convention has no weight for.
+
+    Examples
+    --------
+    >>> from symacct.expr import name
+    >>> work = {("contract", "points"): 6 * name("b"), ("contract", "outputs"): 2 * name("b")}
+    >>> tally(work, Convention("2n")), tally(work, Convention("exact")), tally(work, Convention("mac"))
+    ({'FLOP': 12*b}, {'FLOP': 10*b}, {'MAC': 6*b})
+
+    """
+    sums = _CONTRACTIONS[convention.contraction or "2n"]
+    parts: dict[Unit, list[Expr]] = {}
+    for key, amount in work.items():
+        primitive, role = key
+        if primitive in ("contract", "reduce"):
+            unit, weight = sums.get(key, ("FLOP", 0))
+        elif primitive in convention.weights and role == "points":
+            unit, weight = "FLOP", convention.weights[primitive]
+        else:
+            msg = f"no weight for {primitive!r} ({role}); known: {one_of(convention.weights)}"
+            raise UnknownOpError(msg)
+        if weight:
+            parts.setdefault(unit, []).append(multiply(weight, amount))
+    return {unit: add(amounts) for unit, amounts in parts.items()}
+
+
+def matmul_work(work: Work) -> Work:
+    """Return the part of a work vector that is matrix multiplication: contractions."""
+    return {key: amount for key, amount in work.items() if key[0] == MATMUL}
+

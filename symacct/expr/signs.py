@@ -1,0 +1,99 @@
+"""Which of two expressions is larger, for all sizes from a lower bound on, where that can be proved cheaply."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symacct.expr.functions import degree
+from symacct.expr.poly import Call, Expr, add, join, monomial, multiply, name, names_in, terms_of
+from symacct.expr.values import substitute, whole_denominator
+
+
+def sign(x: Expr, lower: int = 1) -> int | None:
+    """Return -1, 0 or 1 when an expression has one sign for all integer sizes >= `lower`, else None.
+
+    Every name is shifted by `lower`; if all coefficients then agree, so does the value. Sufficient, not necessary.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> sign(read("2*b*d - b")), sign(read("b - d")), sign(read("b*d - b - d + 1"), lower=2)
+    (1, None, 1)
+
+    """
+    above, _ = whole_denominator(x)
+    coefficients = list(terms_of(above).values())
+    if not coefficients:
+        return 0
+    if _one_sign(coefficients) is None and not any(isinstance(a, Call) for m in terms_of(above) for a, _ in m):
+        names = set(names_in(above))
+        shifted = terms_of(substitute(above, {n: name(n) + lower for n in names}))
+        coefficients = list(shifted.values()) or [0]
+        constant = shifted.get((), 0)
+        # a zero constant means equality at the lower corner: no strict sign
+        if constant == 0 and _one_sign(coefficients) is not None:
+            return 0 if coefficients == [0] else None
+    return _one_sign(coefficients)
+
+
+def at_most(a: Expr, b: Expr, lower: int = 1) -> bool:
+    """Whether ``a <= b`` is proved for all sizes >= `lower`."""
+    above, _ = whole_denominator(add((b, -a)))
+    terms = terms_of(above)
+    if all(c > 0 for c in terms.values()):
+        return True
+    if any(isinstance(x, Call) for m in terms for x, _ in m):
+        return False
+    shifted = terms_of(substitute(above, {n: name(n) + lower for n in set(names_in(above))}))
+    return all(c > 0 for c in shifted.values())
+
+
+def _one_sign(coefficients: list[int | Fraction]) -> int | None:
+    if all(c > 0 for c in coefficients):
+        return 1
+    return -1 if all(c < 0 for c in coefficients) else None
+
+
+def inequality(smaller: Expr, larger: Expr) -> tuple[Expr, Expr]:
+    """Return both sides of ``smaller < larger`` without common terms, divided by their common monomial.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> inequality(read("2*i*j*k + 2*i*k*l"), read("2*j*k*l + 2*i*j*l"))
+    ((j + l)/(j*l), (i + k)/(i*k))
+
+    """
+    terms = terms_of(add((larger, -smaller)))
+    left: Expr = add(multiply(-c, monomial(m)) for m, c in terms.items() if c < 0)
+    right: Expr = add(multiply(c, monomial(m)) for m, c in terms.items() if c > 0)
+    scale = _common_scale(add((left, right)))
+    return multiply(left, scale), multiply(right, scale)
+
+
+def _common_scale(x: Expr) -> Expr:
+    """Return what to multiply by: one over the content and over the least common multiple of the monomials."""
+    import math
+
+    highest: dict[str, int | Fraction] = {}
+    for m in terms_of(x):
+        for a, e in m:
+            highest[a] = max(highest.get(a, 0), e)
+    content = math.gcd(*(c.numerator for c in terms_of(x).values())) if terms_of(x) else 1
+    inverse = tuple(sorted((a, -e) for a, e in highest.items() if e))
+    return multiply(Fraction(1, content or 1), monomial(inverse))
+
+
+def derivative(x: Expr, symbol: str) -> Expr:
+    """Return the derivative by a name that stands only in plain powers.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> derivative(read("b*d**2 + k"), "d")
+    2*b*d
+
+    """
+    degree(x, symbol)
+    powers = [(m, c, dict(m).get(symbol, 0)) for m, c in terms_of(x).items()]
+    return add(multiply(c * e, monomial(join(m, ((symbol, -1),)))) for m, c, e in powers if e)

@@ -1,0 +1,106 @@
+"""What a person may give as the size of an axis."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from symacct.errors import AxisConflictError, ExpressionError, SizeError, UnknownAxisError, nearest, one_of
+from symacct.expr.poly import Poly, Size
+from symacct.expr.reader import read_size
+
+
+def as_size(value: Any, axis: str) -> Size:
+    """Return a size from an integer (numpy's and sympy's too), text, or a sympy expression.
+
+    Raises
+    ------
+    SizeError
+        For a bool, a float (even 4.0), zero, a negative number, or text that is not a size.
+
+    Examples
+    --------
+    >>> as_size(4, "d"), as_size("4*k", "d")
+    (4, 4*k)
+
+    """
+    kind = type(value)
+    if kind is int and value > 0:
+        return value  # type: ignore[no-any-return]
+    if kind is Poly:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str):
+        return _read(value, axis)
+    if kind.__module__.partition(".")[0] == "sympy":
+        return _from_sympy(value, axis)
+    if kind is bool or kind.__name__ in ("bool", "bool_") or not hasattr(value, "__index__"):
+        msg = f"the size of {axis!r} is {_shown(value)} ({kind.__name__}); a size is a positive integer, a name, or an expression such as '4*k'"
+        raise SizeError(msg)
+    number = operator.index(value)
+    if number < 1:
+        msg = f"the size of {axis!r} is {_shown(number)}; a size is at least 1"
+        raise SizeError(msg)
+    return number
+
+
+def _read(text: str, axis: str) -> Size:
+    try:
+        return read_size(text)
+    except ExpressionError as error:
+        msg = f"the size of {axis!r}: {error}"
+        raise SizeError(msg) from None
+    except SizeError as error:
+        msg = f"the axis {axis!r}: {error}"
+        raise SizeError(msg) from None
+
+
+def _from_sympy(value: Any, axis: str) -> Size:
+    from symacct.expr.border import from_sympy
+
+    try:
+        size = from_sympy(value)
+    except ExpressionError as error:
+        msg = f"the size of {axis!r}: {error}"
+        raise SizeError(msg) from None
+    if isinstance(size, Poly):
+        return size
+    if type(size) is not int or size < 1:
+        msg = f"the size of {axis!r} is {size}; a size is a positive integer, a name, or an expression such as '4*k'"
+        raise SizeError(msg)
+    return size
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "..."
+
+
+def collect_sizes(given: Mapping[str, Any] | None, keywords: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Size]:
+    """Merge sizes given as a mapping and as keywords, and check that each is one of the `known` names.
+
+    Raises
+    ------
+    UnknownAxisError
+        For a size of an axis that is not there.
+    AxisConflictError
+        For one axis with two sizes.
+
+    """
+    out: dict[str, Size] = {}
+    for source in (given or {}, keywords):
+        for axis, value in source.items():
+            axis = str(axis)
+            if axis not in known:
+                inner = "; sizes are put in all at once, so write its value inside the other size" if _used_in(axis, given, keywords) else ""
+                msg = f"there is no axis {axis[:60]!r} to size; known: {one_of(known)}{inner}.{nearest(axis, known)}"
+                raise UnknownAxisError(msg)
+            size = as_size(value, axis)
+            if out.setdefault(axis, size) != size:
+                msg = f"the axis {axis!r} has two sizes, {out[axis]} and {size}"
+                raise AxisConflictError(msg)
+    return out
+
+
+def _used_in(axis: str, *sources: Mapping[str, Any] | None) -> bool:
+    return any(isinstance(v, str) and axis in v for source in sources if source for v in source.values())

@@ -1,0 +1,133 @@
+"""What is computed: tensors with symbolic shapes and the operations between them, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from symacct.errors import GraphError
+from symacct.expr import Expr, Size, product, whole_denominator
+from symacct.expr.poly import Poly, terms_of
+
+Role: TypeAlias = Literal["input", "param", "const", "act", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A value in memory: where it stands in the graph, its shape, what it is for, and a name to print."""
+
+    id: int
+    shape: tuple[Size, ...]
+    role: Role
+    name: str
+
+    @property
+    def numel(self) -> Size:
+        """The number of elements."""
+        return product(self.shape)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Einsum:
+    """What an einsum operation sums: the axes of each operand and of the output, by name, and their sizes."""
+
+    operands: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    sizes: Mapping[str, Size]
+    nest: bool = False
+    """Whether it runs as one loop nest: nothing is summed before the product."""
+
+    def size(self, axes: object) -> Expr:
+        """Return the number of points over some axes."""
+        return product(self.sizes[a] for a in axes)  # type: ignore[attr-defined]
+
+    def text(self) -> str:
+        """Return the operation as a pattern."""
+        return ", ".join(" ".join(o) for o in self.operands) + " -> " + " ".join(self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation: its kind names the rule that knows what it costs; inputs and outputs are tensor ids in order."""
+
+    id: int
+    kind: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    einsum: Einsum | None = None
+
+    @property
+    def label(self) -> str:
+        """What is computed, to print: the pattern of an einsum, else the kind."""
+        return self.einsum.text() if self.einsum else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that must hold for an answer to be true: ``2 divides k``, ``k - 1 >= 1``, or a sentence."""
+
+    kind: Literal["divides", "at_least", "stated"]
+    left: Expr | str
+    right: Expr | str = ""
+
+    def __str__(self) -> str:
+        """Print the condition as a person would write it."""
+        if self.kind == "stated":
+            return str(self.left)
+        return f"{self.left} divides {self.right}" if self.kind == "divides" else f"{self.left} >= {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Tensors and operations in the order in which they are made; each tensor is written once."""
+
+    tensors: tuple[Tensor, ...]
+    ops: tuple[Op, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    stated: tuple[str, ...] = field(default=())
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What was stated, and what follows from the shapes: exact divisions divide, differences stay positive."""
+        derived = [c for t in self.tensors for size in t.shape for c in size_conditions(size)]
+        return tuple(dict.fromkeys([*(Condition("stated", s) for s in self.stated), *derived]))
+
+
+def size_conditions(size: Size) -> list[Condition]:
+    """Return what must hold for an expression to be a size: a positive integer."""
+    if not isinstance(size, Poly):
+        return []
+    out: list[Condition] = []
+    above, below = whole_denominator(size)
+    if below != 1:
+        out.append(Condition("divides", below, above))
+    if any(c < 0 for c in terms_of(size).values()):
+        out.append(Condition("at_least", size, 1))
+    return out
+
+
+def check(graph: Graph) -> None:
+    """Check that a graph is legal: ids in order, tensors made before use and written once.
+
+    Raises
+    ------
+    GraphError
+        Names the operation and the tensor.
+
+    """
+    made = set(graph.inputs)
+    for op in graph.ops:
+        for i in op.inputs:
+            if i not in made:
+                msg = f"operation {op.id} ({op.kind}) reads tensor {i} before it is made"
+                raise GraphError(msg)
+        for i in op.outputs:
+            if i in made:
+                msg = f"operation {op.id} ({op.kind}) writes tensor {i}, which is already made"
+                raise GraphError(msg)
+            made.add(i)
+    if missing := set(graph.outputs) - made:
+        msg = f"the outputs {sorted(missing)} are never made"
+        raise GraphError(msg)

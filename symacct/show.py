@@ -1,0 +1,62 @@
+"""Tables as text and HTML, and LaTeX blocks; they know rows, not what the rows mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+WIDTH = 80
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
+    """Return a plain table of at most 80 columns; long cells wrap.
+
+    Examples
+    --------
+    >>> print(table(["quantity", "formula"], [["flops", "2*b*d*k"], ["bytes", "2*(b*d + b*k + d*k)"]]))
+     quantity   formula
+     flops      2*b*d*k
+     bytes      2*(b*d + b*k + d*k)
+
+    """
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    out = StringIO()
+    console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
+    grid = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 3, 0, 0))
+    for i, header in enumerate(headers):
+        grid.add_column(header, overflow="fold", no_wrap=False, min_width=6 if i else None)
+    for row in rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    if title:
+        console.print(Text(title))
+    console.print(Padding(grid, (0, 0, 0, 1)))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
+    """Return an HTML table; cells that start with ``$`` are left for the notebook to typeset."""
+    head = "".join(f"<th style='text-align:left'>{escape(h)}</th>" for h in headers)
+    body = "".join("<tr>" + "".join(f"<td style='text-align:left'>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+    caption = f"<caption style='text-align:left'><code>{escape(title)}</code></caption>" if title else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def aligned(rows: Sequence[tuple[str, str]]) -> str:
+    r"""Return a LaTeX ``aligned`` block of equations.
+
+    Examples
+    --------
+    >>> print(aligned([("flops", "2 b d k")]))
+    \begin{aligned}
+    \text{flops} &= 2 b d k
+    \end{aligned}
+
+    """
+    lines = " \\\\\n".join(rf"\text{{{left.replace('_', chr(92) + '_')}}} &= {right}" for left, right in rows)
+    return "\\begin{aligned}\n" + lines + "\n\\end{aligned}"
