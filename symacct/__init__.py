@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from symacct.accounting import Account
     from symacct.accounting.analysis import compare
-    from symacct.api import account, bytes, dims, flops, intensity, loads, lower_bound, matmul_flops, orders, same
+    from symacct.api import account, bytes, flops, intensity, lower_bound, matmul_flops, orders
     from symacct.conventions import Convention
     from symacct.errors import SymacctError
     from symacct.explanation import explain
     from symacct.expr import ceildiv, floordiv
+    from symacct.expr.public import dims, loads, same
 
 __version__ = "0.1.0"
 
 _WHERE = {
     **dict.fromkeys(
-        ("account", "bytes", "dims", "flops", "intensity", "loads", "lower_bound", "matmul_flops", "orders", "same"),
+        ("account", "bytes", "flops", "intensity", "lower_bound", "matmul_flops", "orders"),
         "symacct.api",
     ),
+    **dict.fromkeys(("dims", "loads", "same"), "symacct.expr.public"),
     "Account": "symacct.accounting",
     "Convention": "symacct.conventions",
     "SymacctError": "symacct.errors",

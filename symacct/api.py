@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from symacct.accounting import TRAFFICS, Account
+from symacct.accounting import TRAFFICS, Account, Traffic
+from symacct.bounds import LowerBound, bound
 from symacct.conventions import Convention, convention_of
 from symacct.dtypes import AnyFormat, as_format
-from symacct.bounds import LowerBound, bound
 from symacct.einsum import check_order, full_sizes, left_tree, lower
-from symacct.errors import ConventionError, DtypeError, ExpressionError, one_of
-from symacct.expr import Expr, Poly, Size, SympySymbol, collect_sizes, from_sympy, read, symbol, to_sympy
-from symacct.expr import same as _same
+from symacct.errors import ConventionError, DtypeError, one_of
+from symacct.expr import Size, collect_sizes
 from symacct.ordering import OrderChoice, best_tree, choices
 from symacct.pattern import parse
 
@@ -63,11 +61,11 @@ def account(
     >>> import symacct as sa
     >>> print(sa.account("b d, d k -> b k"))
     b d, d k -> b k
-     quantity       closed form                   unit
-     flops          2*b*d*k                       FLOP
-     matmul_flops   2*b*d*k                       FLOP
-     bytes          2*(b*d + b*k + d*k)           B
-     intensity      b*d*k/(b*d + b*k + d*k)       FLOP/B
+     quantity       closed form               unit
+     flops          2*b*d*k                   FLOP
+     matmul_flops   2*b*d*k                   FLOP
+     bytes          2*(b*d + b*k + d*k)       B
+     intensity      b*d*k/(b*d + b*k + d*k)   FLOP/B
     <BLANKLINE>
      under
      convention   2n: a sum of n products is 2n operations; a sum of n terms is n
@@ -77,36 +75,38 @@ def account(
     """
     parsed = parse(pattern, notation)
     given = collect_sizes(sizes, axes, parsed.names) if sizes or axes else {}
-    return _account(pattern, notation, tuple(given.items()), convention_of(convention), _key(dtype), order, traffic)
+    formats = tuple(dtype) if isinstance(dtype, list) else dtype
+    return _account(_Ask(pattern, notation, tuple(given.items()), convention_of(convention), formats, order, traffic))
 
 
-def _key(dtype: Any) -> Any:
-    return tuple(dtype) if isinstance(dtype, list) else dtype
+class _Ask(NamedTuple):
+    """What an account depends on, as one key to remember it by."""
+
+    pattern: str
+    notation: str
+    sizes: tuple[tuple[str, Size], ...]
+    convention: Convention
+    dtype: Any
+    order: str
+    traffic: str
 
 
 @lru_cache(maxsize=4096)
-def _account(
-    pattern: str,
-    notation: str,
-    given: tuple[tuple[str, Size], ...],
-    convention: Convention,
-    dtype: Any,
-    order: str,
-    traffic: str,
-) -> Account:
-    parsed = parse(pattern, notation)
-    sizes = dict(given)
-    check_order(order)
-    if traffic not in TRAFFICS:
-        msg = f"unknown traffic {traffic!r}; known: {one_of(TRAFFICS)}"
+def _account(ask: _Ask) -> Account:
+    parsed = parse(ask.pattern, ask.notation)
+    sizes = dict(ask.sizes)
+    check_order(ask.order)
+    if ask.traffic not in TRAFFICS:
+        msg = f"unknown traffic {ask.traffic!r}; known: {one_of(TRAFFICS)}"
         raise ConventionError(msg)
-    tree = None if order == "naive" else left_tree(len(parsed.operands))
-    if order == "best" and len(parsed.operands) > 2:
-        tree = best_tree(parsed, sizes, convention)
+    tree = None if ask.order == "naive" else left_tree(len(parsed.operands))
+    if ask.order == "best" and len(parsed.operands) > 2:
+        tree = best_tree(parsed, sizes, ask.convention)
     graph = lower(parsed, sizes, tree)
-    formats = _formats(dtype, len(graph.inputs), len(graph.tensors))
-    title = pattern if not given else f"{pattern}   with " + ", ".join(f"{n} = {s}" for n, s in given)
-    return Account(graph, convention, formats, traffic, title, order)  # type: ignore[arg-type]
+    formats = _formats(ask.dtype, len(graph.inputs), len(graph.tensors))
+    put_in = ", ".join(f"{n} = {s}" for n, s in ask.sizes)
+    title = f"{ask.pattern}   with {put_in}" if put_in else ask.pattern
+    return Account(graph, ask.convention, formats, cast("Traffic", ask.traffic), title, ask.order)
 
 
 @lru_cache(maxsize=1024)
@@ -186,98 +186,6 @@ def intensity(pattern: str, /, **options: Any) -> Any:
     return account(pattern, **options).intensity
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two expressions are equal for all sizes: by algebra, not by how they are written.
-
-    Parameters
-    ----------
-    a, b
-        sympy expressions, text for our reader, or numbers.
-
-    Raises
-    ------
-    InconclusiveError
-        Where the algebra cannot tell and the values at random sizes agree.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> sa.same("b*k*(2*d - 1)", sa.flops("b d, d k -> b k", convention="exact")), sa.same("2*b*d*k", "b*d*k")
-    (True, False)
-
-    """
-    return _same(_expression(a), _expression(b))
-
-
-def _expression(x: Any) -> Expr:
-    if isinstance(x, str):
-        return read(x)
-    if isinstance(x, bool) or isinstance(x, float):
-        msg = f"{x!r} is not an exact expression; write it as text, as in '1/3' or '0.5'"
-        raise ExpressionError(msg)
-    return from_sympy(x)
-
-
-def dims(names: str) -> tuple[SympySymbol, ...]:
-    """Return plain sympy symbols for names apart by spaces or commas; E, I, N, S, pi and lambda are just names.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> b, E = sa.dims("b E")
-    >>> b * E
-    E*b
-
-    """
-    found = names.replace(",", " ").split()
-    for n in found:
-        if not isinstance(read(n), Poly) or not n.isidentifier():
-            msg = f"{n!r} is not a name"
-            raise ExpressionError(msg)
-    return tuple(symbol(n) for n in found)
-
-
-def loads(data: str | Mapping[str, Any]) -> Any:
-    """Read expressions back from JSON: each ``{"text", "srepr", "symbols"}`` becomes a sympy expression.
-
-    The text is read by our own reader; the srepr is for other programs and is never evaluated.
-
-    Raises
-    ------
-    ExpressionError
-        For text that does not read, or names that are not in `symbols`.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> sa.loads(sa.account("b d, d k -> b k").to_json())["flops"]
-    2*b*d*k
-
-    """
-    if isinstance(data, str):
-        try:
-            data = json.loads(data)
-        except json.JSONDecodeError as error:
-            msg = f"not JSON: {error}"
-            raise ExpressionError(msg) from None
-    return _revive(data)
-
-
-def _revive(data: Any) -> Any:
-    if isinstance(data, list):
-        return [_revive(part) for part in data]
-    if not isinstance(data, Mapping):
-        return data
-    if {"text", "symbols"} <= set(data):
-        expression = to_sympy(read(str(data["text"])))
-        names = sorted(s.name for s in expression.free_symbols)
-        if names != sorted(data["symbols"]):
-            msg = f"the text {data['text']!r} has the names {one_of(names)}, but the symbols are {one_of(data['symbols'])}"
-            raise ExpressionError(msg)
-        return expression
-    return {key: _revive(value) for key, value in data.items()}
-
-
 def orders(
     pattern: str,
     /,
@@ -325,7 +233,7 @@ def lower_bound(
     notation: str = "einops",
     **axes: Any,
 ) -> LowerBound | list[LowerBound]:
-    """Return what any schedule of a pattern, run as one loop nest, moves through `memory` elements of fast memory.
+    """Return what any schedule of a pattern, run as one loop nest, moves with `memory` elements of fast memory.
 
     Parameters
     ----------
@@ -356,7 +264,7 @@ def lower_bound(
     (Fraction(1, 2), 2, i*j*k/sqrt(M))
     >>> print(bound)
     i k, k j -> i j, as one loop nest, each point once; elements, with M in fast memory
-      compulsory  i*k + j*k + i*j
+      compulsory  i*j + i*k + j*k
       proved      2*i*j*k/sqrt(M) - 2*M
 
     """

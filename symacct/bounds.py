@@ -1,16 +1,16 @@
 """What any schedule must move through a fast memory of M elements, for a pattern as one loop nest.
 
-Each operand, and the output, is a projection of the loop nest's points. Give array j a weight s_j so that every axis is
-covered, `sum of s_j over arrays with the axis >= 1`; a set of points that touches at most F elements of each array has at
-most `F ** sum(s)` points (the discrete Brascamp-Lieb inequality: Christ, Demmel, Knight, Scanlon and Yelick 2013). With
-sigma the least total weight, a schedule moves at least of the order of ``points / M**(sigma - 1)`` elements.
+Each operand, and the output, is a projection of the loop nest's points. Give array j a weight s_j so that every axis
+is covered, `sum of s_j over arrays with the axis >= 1`; a set of points that touches at most F elements of each array
+has at most `F ** sum(s)` points (the discrete Brascamp-Lieb inequality: Christ, Demmel, Knight, Scanlon and Yelick
+2013). With sigma the least total weight, a schedule moves at least of the order of ``points / M**(sigma - 1)``.
 
 Two cases have a proved constant:
 
 - sigma = 1: one array has every axis, and each of its elements must be moved: compulsory traffic.
-- matrix multiplication (any batch axes): cut a schedule into segments of r reads. A segment sees at most M + r elements of
-  A, B and C together, hence at most ``((M + r) / 3) ** (3/2)`` products (Loomis-Whitney; batches add up by Hoelder). The
-  r = 2M that helps most gives ``2*m*n*k/sqrt(M) - 2*M`` (Smith, Lowery, Langou and van de Geijn 2017).
+- matrix multiplication (any batch axes): cut a schedule into segments of r reads. A segment sees at most M + r
+  elements of A, B and C together, hence at most ``((M + r) / 3) ** (3/2)`` products (Loomis-Whitney; batches add up by
+  Hoelder). The r = 2M that helps most gives ``2*m*n*k/sqrt(M) - 2*M`` (Smith, Lowery, Langou and van de Geijn 2017).
 """
 
 from __future__ import annotations
@@ -172,7 +172,11 @@ def matmul_like(arrays: Sequence[frozenset[str]]) -> bool:
 
 
 def bound(
-    text: str, operands: Sequence[Sequence[str]], output: Sequence[str], sizes: Mapping[str, Size], memory: str | int
+    text: str,
+    operands: Sequence[Sequence[str]],
+    output: Sequence[str],
+    sizes: Mapping[str, Size],
+    memory: str | int,
 ) -> LowerBound:
     """Bound one loop nest; see `symacct.lower_bound`."""
     if len(operands) > MAX_OPERANDS:
@@ -181,7 +185,10 @@ def bound(
     size = as_size(memory, "memory")
     taken = {n for s in sizes.values() for n in names_in(s)}
     if clash := set(names_in(size)) & (taken | set(sizes)):
-        msg = f"{one_of(sorted(clash))} is a size of the pattern and the fast memory too; call the memory otherwise, as in memory='Z'"
+        msg = (
+            f"{one_of(sorted(clash))} is a size of the pattern and the fast memory too; "
+            "call the memory otherwise, as in memory='Z'"
+        )
         raise AxisConflictError(msg)
     arrays = [frozenset(o) for o in (*operands, output)]
     axes = list(dict.fromkeys(n for o in operands for n in o))
@@ -198,4 +205,3 @@ def bound(
         multiply(-2, size) if matmul else 0,
         tile,
     )
-

@@ -27,7 +27,8 @@ def check_order(order: str) -> None:
 
     """
     if order not in ORDERS:
-        msg = f"unknown order {order!r}; known: {one_of(ORDERS)} (to size an axis called 'order', use sizes={{'order': ...}})"
+        hint = "to size an axis called 'order', use sizes={'order': ...}"
+        msg = f"unknown order {order!r}; known: {one_of(ORDERS)} ({hint})"
         raise ConventionError(msg)
 
 
@@ -87,12 +88,26 @@ class _Builder:
 
         visit(tree, last=True)
 
-    def op(self, inputs: tuple[int, ...], operands: tuple[tuple[str, ...], ...], out: tuple[str, ...], *, last: bool) -> int:
+    def op(
+        self,
+        inputs: tuple[int, ...],
+        operands: tuple[tuple[str, ...], ...],
+        out: tuple[str, ...],
+        *,
+        last: bool,
+    ) -> int:
         shape = self.shape(self.pattern.output if last else tuple((n,) for n in out))
         made = len(self.tensors)
-        self.tensors.append(Tensor(made, shape, "output" if last else "act", "output" if last else f"step {len(self.ops) + 1}"))
+        self.tensors.append(
+            Tensor(made, shape, "output" if last else "act", "output" if last else f"step {len(self.ops) + 1}")
+        )
         names = dict.fromkeys(n for operand in operands for n in operand)
-        einsum = Einsum(operands, out, self.sizes if len(names) == len(self.sizes) else {n: self.sizes[n] for n in names}, self.nest)
+        einsum = Einsum(
+            operands,
+            out,
+            self.sizes if len(names) == len(self.sizes) else {n: self.sizes[n] for n in names},
+            self.nest,
+        )
         self.ops.append(Op(len(self.ops), "einsum", inputs, (made,), einsum))
         return made
 

@@ -11,7 +11,19 @@ from functools import lru_cache
 from symacct.conventions import Convention, convention_of, tally
 from symacct.einsum import Tree, full_sizes
 from symacct.errors import AmbiguousOrderError
-from symacct.expr import Expr, Poly, Size, Sympy, add, at_most, evaluate, inequality, names_in, to_sympy, to_text
+from symacct.expr import (
+    Expr,
+    Poly,
+    Size,
+    Sympy,
+    add,
+    at_most,
+    evaluate,
+    inequality,
+    names_in,
+    to_sympy,
+    to_text,
+)
 from symacct.graph import Einsum
 from symacct.pattern import Pattern
 from symacct.rules.contraction import pair_work
@@ -86,7 +98,11 @@ def candidates(pattern: Pattern, sizes: Mapping[str, Size], convention: Conventi
     most = MAX_SYMBOLIC if symbolic else MAX_NUMERIC
     if len(operands) > most:
         which = "with sizes that are still names" if symbolic else "with numeric sizes"
-        todo = "give all sizes as numbers, or order='left'" if symbolic and len(operands) <= MAX_NUMERIC else "use order='left'"
+        todo = (
+            "give all sizes as numbers, or order='left'"
+            if symbolic and len(operands) <= MAX_NUMERIC
+            else "use order='left'"
+        )
         msg = f"{len(operands)} operands {which}: orders are searched up to {most}; {todo}"
         raise AmbiguousOrderError(msg)
     # MACs and other operations have no common total; their order is judged as under 2n

@@ -26,7 +26,8 @@ Axis = tuple[str, ...]
 class Pattern:
     """A parsed pattern: `operands` and `output` as tuples of axes, and the text it came from.
 
-    `names` are in order of first appearance; `ellipsis` is the name that stands for the product of the batch axes `...`, or None.
+    `names` are in order of first appearance; `ellipsis` is the name that stands for the product of the batch axes
+    `...`, or None.
     """
 
     text: str
@@ -40,7 +41,9 @@ class Pattern:
         """What the pattern takes for granted."""
         if not self.ellipsis and all(self.operands):
             return ()
-        batch = f"{self.ellipsis} is the product of the axes in '...': equal in all operands that have it, none broadcast"
+        batch = (
+            f"{self.ellipsis} is the product of the axes in '...': equal in all operands that have it, none broadcast"
+        )
         scalars = [f"operand {i} is a scalar" for i, operand in enumerate(self.operands, 1) if not operand]
         return tuple(([batch] if self.ellipsis else []) + (scalars if len(self.operands) > 1 else []))
 
@@ -77,7 +80,12 @@ def parse(text: str, notation: str = "einops") -> Pattern:
         msg = f"unknown notation {notation!r}; known: {one_of(NOTATIONS)}"
         raise PatternError(msg)
     # most patterns are plain names; going through the careful reader takes four times as long
-    if notation == "einops" and text.count(",") < MAX_OPERANDS and _PLAIN.fullmatch(text) and (plain := _read_plain(text)):
+    if (
+        notation == "einops"
+        and text.count(",") < MAX_OPERANDS
+        and _PLAIN.fullmatch(text)
+        and (plain := _read_plain(text))
+    ):
         return plain
     if len(text) > MAX_LENGTH:
         msg = f"a pattern of {len(text):,} characters; at most {MAX_LENGTH:,} are read"
@@ -96,8 +104,9 @@ def parse(text: str, notation: str = "einops") -> Pattern:
     seen = dict.fromkeys(n for operand in operands for axis in operand for n in axis)
     if len(seen) > MAX_AXES:
         _fail(text, 0, f"{len(seen):,} axes; at most {MAX_AXES:,} are taken")
-    _check_output(text, right, output, seen, notation, batch)
-    return Pattern(text, operands, output, tuple(seen), batch if batch in seen and taken else None)
+    pattern = Pattern(text, operands, output, tuple(seen), batch if batch in seen and taken else None)
+    _check_output(pattern, right, batch, notation)
+    return pattern
 
 
 def _read_plain(text: str) -> Pattern | None:
@@ -106,7 +115,7 @@ def _read_plain(text: str) -> Pattern | None:
     operands = tuple([tuple([(n,) for n in part.split()]) for part in left.split(",")])
     output = right.split()
     names = dict.fromkeys(left.replace(",", " ").split())
-    fits = len(set(output)) == len(output) and all([n in names for n in output])
+    fits = len(set(output)) == len(output) and names.keys() >= set(output)
     return Pattern(text, operands, tuple([(n,) for n in output]), tuple(names)) if fits else None
 
 
@@ -126,9 +135,8 @@ def _taken(text: str) -> set[str]:
 
 
 def _operand(text: str, start: int, end: int, notation: str, batch: str) -> tuple[Axis, ...]:
-    axes: list[Axis] = []
-    group: list[str] | None = None
-    opened = start
+    """Read the axes between two places of the text."""
+    build = _Axes(text)
     ellipses = 0
     at = start
     while at < end and text[at:end].strip():
@@ -136,35 +144,51 @@ def _operand(text: str, start: int, end: int, notation: str, batch: str) -> tupl
         assert found is not None
         place, at = found.start(found.lastindex or 0), found.end()
         dots, bracket, word, other = found.groups()
-        if bracket == "(":
-            if group is not None:
-                _fail(text, place, "parentheses inside parentheses; name the axes in one pair")
-            group, opened = [], place
-        elif bracket == ")":
-            if group is None:
-                _fail(text, place, "this parenthesis was not opened")
-            axes.append(tuple(group))
-            group = None
+        if bracket:
+            build.bracket(bracket, place)
         elif dots:
             ellipses += 1
             if ellipses > 1:
                 _fail(text, place, "a second '...' in one operand", 3)
-            _place(axes, group, (batch,))
+            build.add((batch,))
         elif other:
             _stray(text, place, other)
         else:
             for name in _names(text, place, word, notation):
-                _place(axes, group, name)
-    if group is not None:
-        _fail(text, opened, "this parenthesis is not closed")
-    return tuple(axes)
+                build.add(name)
+    return build.finish()
 
 
-def _place(axes: list[Axis], group: list[str] | None, axis: Axis) -> None:
-    if group is None:
-        axes.append(axis)
-    else:
-        group.extend(axis)
+class _Axes:
+    """The axes of one operand while they are read; inside parentheses they gather into one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.axes: list[Axis] = []
+        self.group: list[str] | None = None
+        self.opened = 0
+
+    def bracket(self, which: str, place: int) -> None:
+        if which == "(":
+            if self.group is not None:
+                _fail(self.text, place, "parentheses inside parentheses; name the axes in one pair")
+            self.group, self.opened = [], place
+        else:
+            if self.group is None:
+                _fail(self.text, place, "this parenthesis was not opened")
+            self.axes.append(tuple(self.group))
+            self.group = None
+
+    def add(self, axis: Axis) -> None:
+        if self.group is None:
+            self.axes.append(axis)
+        else:
+            self.group.extend(axis)
+
+    def finish(self) -> tuple[Axis, ...]:
+        if self.group is not None:
+            _fail(self.text, self.opened, "this parenthesis is not closed")
+        return tuple(self.axes)
 
 
 def _names(text: str, place: int, word: str, notation: str) -> list[Axis]:
@@ -179,7 +203,12 @@ def _names(text: str, place: int, word: str, notation: str) -> list[Axis]:
     # Python normalises keyword arguments (a micro sign becomes mu), so names must follow
     name = unicodedata.normalize("NFKC", word)
     if name.isdecimal():
-        _fail(text, place, f"an axis is a name; give its size apart, as in 'n' with n={name[:20]} (only 1 may stand here)", len(word))
+        _fail(
+            text,
+            place,
+            f"an axis is a name; give its size apart, as in 'n' with n={name[:20]} (only 1 may stand here)",
+            len(word),
+        )
     if not name.isidentifier():
         _fail(text, place, f"{word[:40]!r} is not a name; a name starts with a letter", len(word))
     if not name.strip("_"):
@@ -199,20 +228,21 @@ def _stray(text: str, place: int, symbol: str) -> NoReturn:
     _fail(text, place, f"did not expect {symbol!r} here" + (f"; {hints[symbol]}" if symbol in hints else ""))
 
 
-def _check_output(text: str, right: int, output: tuple[Axis, ...], seen: dict[str, None], notation: str, batch: str) -> None:
+def _check_output(pattern: Pattern, right: int, batch: str, notation: str) -> None:
+    """Check that every output axis is in an operand, and stands once."""
+    text, known = pattern.text, pattern.names
     used: set[str] = set()
-    for n in (n for axis in output for n in axis):
+    for n in (n for axis in pattern.output for n in axis):
         shown = "..." if n == batch and batch not in _words(text) else n
-        if n not in seen:
-            hint = nearest(n, seen)
-            if not hint and notation == "einops" and len(n) > 1 and set(n) <= set("".join(seen)):
+        where = _place_of(text, right, shown)
+        if n not in known:
+            hint = nearest(n, known)
+            if not hint and notation == "einops" and len(n) > 1 and set(n) <= set("".join(known)):
                 hint = " For one letter an axis use notation='numpy'."
-            known = one_of(seen)
-            where = _place_of(text, right, shown)
-            msg = f"the output axis {shown!r} is in no operand; known: {known}.{hint}"
+            msg = f"the output axis {shown!r} is in no operand; known: {one_of(known)}.{hint}"
             raise UnknownAxisError(f"{msg}\n{caret(text, where, where + len(shown))}")
         if n in used:
-            where = _place_of(text, _place_of(text, right, shown) + len(shown), shown)
+            where = _place_of(text, where + len(shown), shown)
             msg = f"the axis {shown!r} stands twice in the output; an output axis is written once"
             raise AxisConflictError(f"{msg}\n{caret(text, where, where + len(shown))}")
         used.add(n)
@@ -223,8 +253,9 @@ def _words(text: str) -> set[str]:
 
 
 def _place_of(text: str, start: int, name: str) -> int:
-    word = name if name == "..." else rf"(?<!\w){re.escape(name)}(?!\w)"
-    found = re.search(word if name != "..." else r"\.\.\.|…", text[start:]) or re.search(re.escape(name[:1]), text[start:])
+    """Find a name from a place on: as a word, else by its first letter (numpy notation)."""
+    exact = r"\.\.\.|…" if name == "..." else rf"(?<!\w){re.escape(name)}(?!\w)"
+    found = re.search(exact, text[start:]) or re.search(re.escape(name[:1]), text[start:])
     return start + (found.start() if found else 0)
 
 

@@ -42,7 +42,9 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
     """Return an HTML table; cells that start with ``$`` are left for the notebook to typeset."""
     head = "".join(f"<th style='text-align:left'>{escape(h)}</th>" for h in headers)
-    body = "".join("<tr>" + "".join(f"<td style='text-align:left'>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
+    )
     caption = f"<caption style='text-align:left'><code>{escape(title)}</code></caption>" if title else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

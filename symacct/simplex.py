@@ -24,7 +24,10 @@ def cover(axes: Sequence[str], arrays: Sequence[frozenset[str]]) -> tuple[Fracti
     groups: dict[tuple[bool, ...], str] = {}
     for axis in axes:
         groups.setdefault(tuple(axis in array for array in arrays), axis)
-    rows = [[Fraction(inside[j]) for inside in groups] + [Fraction(i == j) for i in range(len(arrays))] for j in range(len(arrays))]
+    rows = [
+        [Fraction(inside[j]) for inside in groups] + [Fraction(i == j) for i in range(len(arrays))]
+        for j in range(len(arrays))
+    ]
     right = [Fraction(1)] * len(arrays)
     gains = [Fraction(1)] * len(groups) + [Fraction(0)] * len(arrays)
     basis = list(range(len(groups), len(groups) + len(arrays)))
@@ -41,7 +44,9 @@ def cover(axes: Sequence[str], arrays: Sequence[frozenset[str]]) -> tuple[Fracti
     return total, tile
 
 
-def _pivot(rows: list[list[Fraction]], right: list[Fraction], gains: list[Fraction], leaving: int, entering: int) -> Fraction:
+def _pivot(
+    rows: list[list[Fraction]], right: list[Fraction], gains: list[Fraction], leaving: int, entering: int
+) -> Fraction:
     """Bring one variable into the basis; return how much the total grows."""
     scale = rows[leaving][entering]
     rows[leaving] = [v / scale for v in rows[leaving]]

@@ -17,6 +17,7 @@ from symacct.expr import (
     coefficient,
     degree,
     derivative,
+    divide,
     inequality,
     infinity,
     multiply,
@@ -45,13 +46,9 @@ class Leading(NamedTuple):
     intensity: Sympy
 
 
-def _ratio(a: Expr, b: Expr) -> Expr:
-    return multiply(a, power(b, -1)) if not (isinstance(a, Poly) and isinstance(b, Poly)) else a / b
-
-
 def _leading(account: Account, axis: str, quantity: str) -> Expr:
     if quantity == "intensity":
-        return _ratio(_leading(account, axis, "flops"), _leading(account, axis, "bytes"))
+        return divide(_leading(account, axis, "flops"), _leading(account, axis, "bytes"))
     total = account.total(quantity)
     top = degree(total, axis)
     return multiply(coefficient(total, axis, top), power(name(axis), top))
@@ -84,9 +81,9 @@ def _elasticity(account: Account, n: str, of: str) -> Expr:
     if of == "intensity":
         above, below = account.total("flops"), account.total("bytes")
         top = add((multiply(derivative(above, n), below), -multiply(above, derivative(below, n))))
-        return _ratio(multiply(name(n), top), multiply(above, below)) if above != 0 else 0
+        return divide(multiply(name(n), top), multiply(above, below)) if above != 0 else 0
     total = account.total(of)
-    return _ratio(multiply(name(n), derivative(total, n)), total) if total != 0 else 0
+    return divide(multiply(name(n), derivative(total, n)), total) if total != 0 else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ def crossovers(account: Account, axis: Any, of: str) -> list[Crossover]:
     out = []
     for i, (first, a) in enumerate(parts):
         for second, b in parts[i + 1 :]:
-            ratio = _ratio(a, b) if a != 0 and b != 0 else 0
+            ratio = divide(a, b) if a != 0 and b != 0 else 0
             if not isinstance(ratio, Poly) or len(terms_of(ratio)) != 1:
                 continue
             exponent = degree(ratio, n)
@@ -173,7 +170,12 @@ class Comparison:
 
     def __str__(self) -> str:
         """Print both totals, the difference and the region."""
-        rows = [("a", to_text(self.a)), ("b", to_text(self.b)), ("b - a", to_text(add((self.b, -self.a)))), ("a is cheaper", self.region)]
+        rows = [
+            ("a", to_text(self.a)),
+            ("b", to_text(self.b)),
+            ("b - a", to_text(add((self.b, -self.a)))),
+            ("a is cheaper", self.region),
+        ]
         return "\n".join([f"{self.of} in {self.unit}", *(f"  {label:<13} {value}" for label, value in rows)])
 
     def latex(self) -> str:
@@ -205,7 +207,7 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     flops in FLOP
       a             2*b*d*k
       b             2*b*r*(d + k)
-      b - a         2*b*(d*r + k*r - d*k)
+      b - a         -2*b*(d*k - d*r - k*r)
       a is cheaper  1/r < 1/d + 1/k
 
     """
@@ -221,4 +223,3 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     left, right = inequality(first, second)
     names = {1: "a", -1: "b", 0: "equal", None: None}
     return Comparison(of, a.unit(of), first, second, names[direction], left, right)
-

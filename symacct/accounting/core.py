@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from symacct.conventions import Convention, Unit, Work, matmul_work, tally
-from symacct.dtypes import AnyFormat, storage_bytes
+from symacct.accounting.steps import Step, Term, Traffic, counts_of, step_of, traffic_terms
+from symacct.conventions import Convention, Unit, Work, matmul_work
+from symacct.dtypes import AnyFormat
 from symacct.errors import ConventionError, MixedUnitsError, one_of
-from symacct.expr import Expr, Sympy, SympySymbol, Poly, add, names_in, power, symbol, to_sympy
+from symacct.expr import Expr, Sympy, SympySymbol, add, divide, names_in, symbol, to_sympy
 from symacct.graph import Condition, Graph
-from symacct.rules import Read, rule_of, work_of
+from symacct.rules import work_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,24 +21,8 @@ if TYPE_CHECKING:
     from symacct.accounting.solve import Solution
     from symacct.accounting.sweep import Sweep
 
-Traffic: TypeAlias = Literal["unfused", "compulsory"]
 TRAFFICS = ("unfused", "compulsory")
 QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One operation of an account: what it computes, its work and the bytes it moves."""
-
-    label: str
-    work: Work
-    reads: tuple[tuple[str, Expr], ...]
-    writes: tuple[tuple[str, Expr], ...]
-
-    @property
-    def bytes(self) -> Expr:
-        """Everything read and written by this operation alone."""
-        return add(amount for _, amount in self.reads + self.writes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,32 +62,16 @@ class Account:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
-        return tuple([self._step(op) for op in self.graph.ops])
+        return tuple(step_of(op, self.graph, self.formats) for op in self.graph.ops)
 
-    def _step(self, op: Any) -> Step:
-        rule = rule_of(op)
-        reads = tuple([(self._name(r), self._bytes(r)) for r in rule.reads(op, self.graph)])
-        writes = tuple([(self._name(w), self._bytes(w)) for w in rule.writes(op, self.graph)])
-        return Step(op.label, rule.work(op, self.graph), reads, writes)
-
-    def _name(self, touched: Read) -> str:
-        return self.graph.tensors[touched.tensor].name
-
-    def _bytes(self, touched: Read) -> Expr:
-        return storage_bytes(self.formats[touched.tensor], touched.shape, touched.row or -1)
+    @cached_property
+    def _works(self) -> list[Work]:
+        return [work_of(op, self.graph) for op in self.graph.ops]
 
     @cached_property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return self._tally(matmul=False)
-
-    def _tally(self, *, matmul: bool) -> dict[Unit, Expr]:
-        parts: dict[Unit, list[Expr]] = {}
-        for op in self.graph.ops:
-            work = work_of(op, self.graph)
-            for unit, amount in tally(matmul_work(work) if matmul else work, self.convention).items():
-                parts.setdefault(unit, []).append(amount)
-        return {unit: add(amounts) for unit, amounts in parts.items()}
+        return counts_of(self._works, self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
@@ -127,15 +96,11 @@ class Account:
         if quantity == "flops":
             return self._flops
         if quantity == "matmul_flops":
-            return add(self._tally(matmul=True).values())
+            return add(counts_of([matmul_work(w) for w in self._works], self.convention).values())
         if quantity == "bytes":
             return self._traffic
         if quantity == "intensity":
-            if self._traffic == 0:
-                msg = "nothing is moved, so there is no arithmetic intensity"
-                raise MixedUnitsError(msg)
-            flops = self._flops
-            return flops / self._traffic if isinstance(flops, Poly) else power(self._traffic, -1) * flops
+            return divide(self._flops, self._traffic)
         msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
         raise ConventionError(msg)
 
@@ -151,17 +116,9 @@ class Account:
     def _traffic(self) -> Expr:
         return add(amount for _, amount in self.traffic_terms())
 
-    def traffic_terms(self) -> list[tuple[str, Expr]]:
+    def traffic_terms(self) -> list[Term]:
         """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
-        terms = [(f"{name} {verb}", amount) for s in self.steps for verb, part in (("read", s.reads), ("written", s.writes)) for name, amount in part]
-        if self.traffic == "unfused":
-            return terms
-        wanted = {f"{self.graph.tensors[i].name} read" for i in self.graph.inputs} | {f"{self.graph.tensors[i].name} written" for i in self.graph.outputs}
-        once: dict[str, Expr] = {}
-        for label, amount in terms:
-            if label in wanted:
-                once.setdefault(label, amount)
-        return list(once.items())
+        return traffic_terms(self.steps, self.graph, self.traffic)
 
     @property
     def flops(self) -> Sympy:
@@ -225,9 +182,7 @@ class Account:
     def leading(self, axis: Any, *, of: str | None = None) -> Any:
         """Return the leading behaviour as one size grows: ``n/3`` for the intensity of a square bf16 matmul.
 
-        Returns
-        -------
-        `Leading` with flops, matmul_flops, bytes and intensity; or the one expression named by `of`.
+        Returns all four totals, or the one named by `of`.
 
         Examples
         --------
@@ -287,7 +242,7 @@ class Account:
         return crossovers(self, axis, of)
 
     def solve(self, axis: Any, **target: Any) -> Solution:
-        """Solve a quantity for one size: from which n on is the intensity at least 295.37?
+        """Solve a quantity for one size, such as the n from which on the intensity is at least 295.37.
 
         Parameters
         ----------
@@ -317,9 +272,7 @@ class Account:
     ) -> Sweep:
         """Evaluate the totals at many sizes: a grid of all combinations, or pairs with ``zip=True``.
 
-        Returns
-        -------
-        `Sweep`: arrays, whole numbers where they fit in 64 bits, float64 and said so where not.
+        Returns arrays: whole numbers where they fit in 64 bits, float64 and said so where not.
 
         Examples
         --------
@@ -334,7 +287,7 @@ class Account:
         return sweep(self, {**(sizes or {}), **axes}, pairs=zip, exact=exact)
 
     def latex(self) -> str:
-        """Return the totals as a LaTeX `aligned` block."""
+        """Return the totals as a LaTeX block."""
         from symacct.accounting.render import latex
 
         return latex(self)

@@ -25,7 +25,9 @@ def axis_name(account: Account, axis: Any) -> str:
     """
     name = axis if isinstance(axis, str) else str(getattr(axis, "name", axis))
     if name not in account.names:
-        msg = f"no free size {name[:60]!r} in this account; free: {one_of(account.names)}.{nearest(name, account.names)}"
+        msg = (
+            f"no free size {name[:60]!r} in this account; free: {one_of(account.names)}.{nearest(name, account.names)}"
+        )
         raise UnknownAxisError(msg)
     return name
 
@@ -33,7 +35,12 @@ def axis_name(account: Account, axis: Any) -> str:
 def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> Figures:
     """Return the totals as numbers with units."""
     given = concrete(account, collect_sizes(sizes, axes, account.names))
-    return Figures(*(Quantity(evaluate(account.total(q), given), account.unit(q)) for q in ("flops", "matmul_flops", "bytes", "intensity")))
+    return Figures(
+        *(
+            Quantity(evaluate(account.total(q), given), account.unit(q))
+            for q in ("flops", "matmul_flops", "bytes", "intensity")
+        )
+    )
 
 
 def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:

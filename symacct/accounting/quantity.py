@@ -7,7 +7,16 @@ from fractions import Fraction
 
 from symacct.errors import MixedUnitsError
 
-_DECIMAL = ((10**24, "Y"), (10**21, "Z"), (10**18, "E"), (10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
+_DECIMAL = (
+    (10**24, "Y"),
+    (10**21, "Z"),
+    (10**18, "E"),
+    (10**15, "P"),
+    (10**12, "T"),
+    (10**9, "G"),
+    (10**6, "M"),
+    (10**3, "k"),
+)
 _BINARY = ((2**50, "Pi"), (2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
 
@@ -77,7 +86,7 @@ class Quantity:
 
 def _scaled(value: float | Fraction, prefixes: tuple[tuple[int, str], ...], unit: str) -> str:
     for scale, prefix in prefixes:
-        if abs(value) >= scale:
+        if float(value) >= scale:
             return f"{float(value / scale):.3f} {prefix}{unit}"
     return f"{value} {unit}" if type(value) is int else f"{float(value):.6g} {unit}"
 
@@ -93,7 +102,9 @@ class Figures:
 
     def __str__(self) -> str:
         """Print one figure a line."""
-        return "\n".join(f"{name:<13} {getattr(self, name)}" for name in ("flops", "matmul_flops", "bytes", "intensity"))
+        return "\n".join(
+            f"{name:<13} {getattr(self, name)}" for name in ("flops", "matmul_flops", "bytes", "intensity")
+        )
 
     def to_json(self) -> dict[str, dict[str, object]]:
         """Return exact values (fractions as text) with their units."""

@@ -9,7 +9,8 @@ from symacct.expr import add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
 if TYPE_CHECKING:
-    from symacct.accounting.core import Account, Step
+    from symacct.accounting.core import Account
+    from symacct.accounting.steps import Step
 
 TOTALS = ("flops", "matmul_flops", "bytes", "intensity")
 
@@ -23,7 +24,11 @@ def _totals(account: Account) -> list[str]:
 
 def notes(account: Account) -> list[tuple[str, str]]:
     """Return under what the numbers hold: convention, formats, traffic, order, conditions."""
-    out = [("convention", account.convention.describe()), ("dtype", formats(account)), ("traffic", account.traffic)]
+    out = [
+        ("convention", account.convention.describe()),
+        ("dtype", formats(account)),
+        ("traffic", account.traffic),
+    ]
     if len(account.graph.ops) > 1 or account.order != "left":
         out.append(("order", account.order))
     return out + [("condition", str(c)) for c in account.conditions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +11,23 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.core import QUANTITIES
 from symacct.accounting.numbers import axis_name
 from symacct.errors import ConventionError, ExpressionError, InconclusiveError, one_of
-from symacct.expr import Call, Sympy, Expr, from_sympy, numerator, positive_roots, Number, Poly, add, degree, evaluate, names_in, read, terms_of, to_text
+from symacct.expr import (
+    Call,
+    Expr,
+    Number,
+    Poly,
+    Sympy,
+    add,
+    degree,
+    evaluate,
+    from_sympy,
+    names_in,
+    numerator,
+    positive_roots,
+    read,
+    terms_of,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
@@ -68,7 +85,10 @@ def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
     gap = numerator(add((account.total(quantity), -wanted)))
     inside = {x for m in terms_of(gap) for a, _ in m if isinstance(a, Call) for arg in a.args for x in names_in(arg)}
     if n in inside:
-        msg = f"{n} stands inside a rounding, so there is no closed form; give it as a multiple of the block, as in {n}='16*m'"
+        msg = (
+            f"{n} stands inside a rounding, so there is no closed form; "
+            f"give it as a multiple of the block, as in {n}='16*m'"
+        )
         raise InconclusiveError(msg)
     others = set(names_in(gap)) - {n}
     if others and degree(gap, n) > 2:
@@ -92,7 +112,7 @@ def _number(value: Any) -> Expr:
     if isinstance(value, str):
         return read(value)
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             msg = f"{value} is not a target to reach"
             raise ExpressionError(msg)
         return Fraction(str(value))
@@ -117,4 +137,3 @@ def _regions(total: Expr, wanted: Expr, n: str, roots: tuple[Sympy, ...]) -> tup
 
 def _reaches(total: Expr, wanted: Expr, sizes: Mapping[str, Number]) -> bool:
     return evaluate(total, sizes) >= evaluate(wanted, sizes)
-

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.numbers import axis_name
 from symacct.accounting.core import QUANTITIES
+from symacct.accounting.numbers import axis_name
 from symacct.errors import SizeError, UndefinedSizeError, one_of
 from symacct.expr import Call, Expr, Poly, as_size, terms_of, whole_denominator
 from symacct.graph import Condition
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from symacct.accounting.core import Account
@@ -60,11 +59,15 @@ class Sweep:
     @property
     def intensity(self) -> NDArray[Any]:
         """Arithmetic intensity at each point, in float64."""
-        return self.values("flops") / self.values("bytes")
+        import numpy as np
+
+        return np.asarray(self.values("flops") / self.values("bytes"))
 
     def exact(self, quantity: str) -> bool:
         """Whether the values of a total are exact; False means float64, rounded."""
-        return quantity != "intensity" and (self.python_ints or _bound(self.account.total(quantity), self.axes) <= _LIMIT)
+        return quantity != "intensity" and (
+            self.python_ints or _bound(self.account.total(quantity), self.axes) <= _LIMIT
+        )
 
     def values(self, quantity: str) -> NDArray[Any]:
         """Return one total at each point."""
@@ -74,10 +77,11 @@ class Sweep:
             return self.intensity
         total = self.account.total(quantity)
         dtype: Any = object if self.python_ints else np.int64 if self.exact(quantity) else np.float64
-        out = _evaluate(total, self._arrays(dtype), dtype)
+        out = _evaluate(total, self.arrays(dtype), dtype)
         return np.broadcast_to(out, self.shape)
 
-    def _arrays(self, dtype: Any) -> dict[str, NDArray[Any]]:
+    def arrays(self, dtype: Any) -> dict[str, NDArray[Any]]:
+        """Return the values of each size, shaped to combine."""
         out = {}
         for i, (n, values) in enumerate(self.axes.items()):
             shape = [1] * len(self.axes)
@@ -126,20 +130,27 @@ def _values(given: Any, axis: str) -> NDArray[Any]:
     """Return the values of one size as an array of whole numbers, checked."""
     import numpy as np
 
-    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iu" and given.size and given.min() > 0:
+    if (
+        isinstance(given, np.ndarray)
+        and given.ndim == 1
+        and given.dtype.kind in "iu"
+        and given.size
+        and given.min() > 0
+    ):
         return given.astype(object) if given.dtype == np.uint64 else given.astype(np.int64)
     items = list(given) if hasattr(given, "__iter__") and not isinstance(given, str) else [given]
     sizes = [as_size(v, axis) for v in items]
-    if not sizes or any(isinstance(s, Poly) for s in sizes):
+    numbers = [s for s in sizes if not isinstance(s, Poly)]
+    if not numbers or len(numbers) < len(sizes):
         msg = f"the values of {axis!r} are whole numbers, at least one"
         raise SizeError(msg)
-    return np.array(sizes, dtype=np.int64 if max(sizes) <= _LIMIT else object)  # type: ignore[type-var]
+    return np.array(numbers, dtype=np.int64 if max(numbers) <= _LIMIT else object)
 
 
 def _check(condition: Condition, points: Sweep) -> None:
     if condition.kind == "stated" or isinstance(condition.left, str) or isinstance(condition.right, str):
         return
-    arrays = points._arrays(object)
+    arrays = points.arrays(object)
     left, right = (_evaluate(side, arrays, object) for side in (condition.left, condition.right))
     broken = (right % left != 0) if condition.kind == "divides" else left < right
     if getattr(broken, "any", lambda: broken)():
@@ -153,7 +164,12 @@ def _bound(x: Expr, axes: Mapping[str, NDArray[Any]]) -> int:
     largest = {n: int(v.max()) for n, v in axes.items()}
     if isinstance(below, Poly):
         return _LIMIT + 1
-    return sum(abs(int(c)) * math.prod(_largest(a, largest) ** int(e) for a, e in m) for m, c in terms_of(above).items())
+    return _largest_sum(above, largest)
+
+
+def _largest_sum(x: Expr, largest: Mapping[str, int]) -> int:
+    """Bound a sum with whole coefficients by the sum of its terms' magnitudes at the largest sizes."""
+    return sum(abs(int(c)) * math.prod(_largest(a, largest) ** int(e) for a, e in m) for m, c in terms_of(x).items())
 
 
 def _largest(a: str, largest: Mapping[str, int]) -> int:
@@ -162,7 +178,7 @@ def _largest(a: str, largest: Mapping[str, int]) -> int:
     above, below = whole_denominator(a.args[0])
     if a.function not in ("ceil", "floor") or isinstance(below, Poly):
         return _LIMIT + 1
-    return sum(abs(int(c)) * math.prod(_largest(b, largest) ** int(e) for b, e in m) for m, c in terms_of(above).items()) + 1
+    return _largest_sum(above, largest) + 1
 
 
 def _evaluate(x: Expr, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
@@ -176,7 +192,11 @@ def _evaluate(x: Expr, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
         return total
     divisor = _sum(below, arrays, dtype)
     if np.any(np.asarray(total % divisor) != 0):
-        return np.asarray(total) / divisor if dtype != object else np.vectorize(Fraction, otypes=[object])(total, divisor)
+        return (
+            np.asarray(total) / divisor
+            if dtype is not object
+            else np.vectorize(Fraction, otypes=[object])(total, divisor)
+        )
     return total // divisor
 
 
@@ -188,7 +208,8 @@ def _sum(x: Expr, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
         part: Any = float(c) if dtype == np.float64 else int(c)
         for a, e in m:
             base = _atom(a, arrays, dtype) if isinstance(a, Call) else arrays[a]
-            part = part * (base if e == 1 else base ** (int(e) if type(e) is int and (e > 0 or dtype == np.float64) else float(e)))
+            # negative whole powers exist in float64 only; an integer exponent keeps integer arrays whole
+            part = part * (base if e == 1 else base ** (int(e) if type(e) is int else float(e)))
         out = out + part
     return out
 
@@ -200,4 +221,10 @@ def _atom(a: Call, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
         above, below = (_sum(side, arrays, dtype) for side in whole_denominator(a.args[0]))
         return -(-above // below) if a.function == "ceil" else above // below
     value = _sum(a.args[0], arrays, np.float64 if dtype == np.int64 else dtype)
-    return {"ceil": np.ceil, "floor": np.floor, "log2": np.log2, "group": lambda v: v}[a.function](value)
+    functions: dict[str, Callable[[Any], Any]] = {
+        "ceil": np.ceil,
+        "floor": np.floor,
+        "log2": np.log2,
+        "group": lambda v: v,
+    }
+    return functions[a.function](value)

@@ -13,7 +13,7 @@ _E2M3 = Format("fp6_e2m3", 1, 2, 3, "finite")
 _E3M2 = Format("fp6_e3m2", 1, 3, 2, "finite")
 _E2M1 = Format("fp4_e2m1", 1, 2, 1, "finite")
 # OCP's MX specification reads the integers of mxint8 in units of 2**-6: from -2 to 1 + 63/64.
-_INT8_SIXTH = Format("int8_2^-6", 1, 0, 7, "int", own_bias=6)
+_INT8_64THS = Format("int8_64ths", 1, 0, 7, "int", own_bias=6)
 
 # Each format with its other spellings. Bare fp8, fp6, mxfp8 and mxfp6 have variants of one size and stand for
 # the one with more mantissa, as weights and activations are kept. "float8_e4m3" is ml_dtypes' name of the
@@ -39,6 +39,7 @@ _KNOWN: tuple[tuple[AnyFormat, str], ...] = (
     (Format("int32", 1, 0, 31, "int"), "i32"),
     (Format("int16", 1, 0, 15, "int"), "i16 short"),
     (Format("int8", 1, 0, 7, "int"), "i8"),
+    (_INT8_64THS, ""),
     (Format("int4", 1, 0, 3, "int"), "i4"),
     (Format("uint64", 0, 0, 64, "int"), "u64"),
     (Format("uint32", 0, 0, 32, "int"), "u32"),
@@ -54,7 +55,7 @@ _KNOWN: tuple[tuple[AnyFormat, str], ...] = (
     (BlockFormat("mxfp6_e2m3", _E2M3, 32, _E8M0), "mxfp6"),
     (BlockFormat("mxfp6_e3m2", _E3M2, 32, _E8M0), ""),
     (BlockFormat("mxfp4", _E2M1, 32, _E8M0), "mxfp4_e2m1"),
-    (BlockFormat("mxint8", _INT8_SIXTH, 32, _E8M0), ""),
+    (BlockFormat("mxint8", _INT8_64THS, 32, _E8M0), ""),
     (BlockFormat("nvfp4", _E2M1, 16, _E4M3FN, _FP32), "nvfp4_e2m1"),
 )
 FORMATS: tuple[AnyFormat, ...] = tuple(fmt for fmt, _ in _KNOWN)

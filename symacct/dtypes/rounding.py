@@ -95,9 +95,7 @@ def decode(dtype: object, pattern: int) -> Fraction | float:
     fmt = as_plain_format(dtype)
     bits = fmt.bits // fmt.parts
     if not 0 <= pattern < 2**bits:
-        raise DtypeError(
-            f"pattern {pattern} does not fit the {bits} bits of {fmt.name}; give 0 to {2**bits - 1}"
-        )
+        raise DtypeError(f"pattern {pattern} does not fit the {bits} bits of {fmt.name}; give 0 to {2**bits - 1}")
     if not fmt.is_float:
         wrapped = 2**bits if fmt.sign_bits and pattern >= 2 ** (bits - 1) else 0
         return Fraction(pattern - wrapped) / power_of_two(fmt.bias)
@@ -139,9 +137,7 @@ def representable(dtype: object) -> list[Fraction]:
     fmt = as_plain_format(dtype)
     bits = fmt.bits // fmt.parts
     if bits > _MAX_LISTED_BITS:
-        raise DtypeError(
-            f"{fmt.name} has 2**{bits} patterns; values are listed up to {_MAX_LISTED_BITS} bits"
-        )
+        raise DtypeError(f"{fmt.name} has 2**{bits} patterns; values are listed up to {_MAX_LISTED_BITS} bits")
     values = (decode(fmt, pattern) for pattern in range(2**bits))
     return sorted({v for v in values if isinstance(v, Fraction)})
 
@@ -181,6 +177,4 @@ def _check_has(fmt: Format, needed: Overflow) -> None:
     """Refuse an infinity or a NaN that the format has no pattern for."""
     if (needed == "inf" and not fmt.has_infinity) or (needed == "nan" and not fmt.has_nan):
         what = "infinity" if needed == "inf" else "NaN"
-        raise DtypeError(
-            f"{fmt.name} (encoding {fmt.encoding!r}) has no {what}; give a number, or overflow='saturate'"
-        )
+        raise DtypeError(f"{fmt.name} (encoding {fmt.encoding!r}) has no {what}; give a number, or overflow='saturate'")

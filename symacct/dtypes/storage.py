@@ -81,9 +81,7 @@ def _row_axes(fmt: BlockFormat, rank: int, block_axis: BlockAxis) -> set[int]:
         )
     axes = {axis % rank for axis in named}
     if len(axes) < len(named):
-        raise AxisConflictError(
-            f"block_axis={block_axis!r} of {fmt.name} names an axis twice; name each axis once"
-        )
+        raise AxisConflictError(f"block_axis={block_axis!r} of {fmt.name} names an axis twice; name each axis once")
     return axes
 
 
@@ -96,7 +94,5 @@ def _checked_size(size: Size) -> Size:
     except TypeError:
         whole = -1
     if whole < 0:
-        raise SizeError(
-            f"{size!r} is not a size; give a whole number >= 0 or an expression such as name('b')"
-        )
+        raise SizeError(f"{size!r} is not a size; give a whole number >= 0 or an expression such as name('b')")
     return whole

@@ -1,9 +1,22 @@
 """Exact expressions in named sizes, their printer and reader, and the one door to sympy."""
 
-from symacct.expr.border import Sympy, SympySymbol, from_sympy, infinity, positive_roots, symbol, to_json, to_sympy
-from symacct.expr.equality import same
+from __future__ import annotations
+
+from symacct.expr.border import (
+    Sympy,
+    SympySymbol,
+    from_sympy,
+    infinity,
+    positive_roots,
+    symbol,
+    to_json,
+    to_sympy,
+)
+from symacct.expr.division import divide
+from symacct.expr.equality import equal
 from symacct.expr.functions import ceildiv, coefficient, degree, floordiv, log2, sqrt
-from symacct.expr.poly import Call, Expr, Number, Poly, Size, add, monomial, multiply, name, names_in, power, product, split_content, terms_of
+from symacct.expr.poly import Call, Expr, Number, Poly, Size, add, monomial, multiply, name, names_in, product, terms_of
+from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_latex, to_text
 from symacct.expr.reader import read, read_size
 from symacct.expr.signs import at_most, derivative, inequality, sign
@@ -11,18 +24,13 @@ from symacct.expr.sizes import as_size, collect_sizes
 from symacct.expr.values import evaluate, float_of, numerator, substitute, whole_denominator
 
 __all__ = [
-    "Sympy",
-    "SympySymbol",
-    "infinity",
-    "same",
-    "to_json",
-    "numerator",
-    "positive_roots",
     "Call",
     "Expr",
     "Number",
     "Poly",
     "Size",
+    "Sympy",
+    "SympySymbol",
     "add",
     "as_size",
     "at_most",
@@ -31,16 +39,21 @@ __all__ = [
     "collect_sizes",
     "degree",
     "derivative",
+    "divide",
+    "equal",
     "evaluate",
     "float_of",
     "floordiv",
     "from_sympy",
     "inequality",
+    "infinity",
     "log2",
     "monomial",
     "multiply",
     "name",
     "names_in",
+    "numerator",
+    "positive_roots",
     "power",
     "product",
     "read",
@@ -51,6 +64,7 @@ __all__ = [
     "substitute",
     "symbol",
     "terms_of",
+    "to_json",
     "to_latex",
     "to_sympy",
     "to_text",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symacct.errors import ExpressionError
 from symacct.expr.functions import ceildiv, floordiv, log2
-from symacct.expr.poly import Call, Expr, Poly, add, from_terms, name, names_in, power, product, split_content, terms_of
+from symacct.expr.poly import Call, Expr, Poly, add, from_terms, name, names_in, product, terms_of
+from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_text
 
 if TYPE_CHECKING:
@@ -100,10 +101,9 @@ def from_sympy(x: Any) -> Expr:
         return _from_product(x)
     if isinstance(x, sympy.Pow) and isinstance(x.exp, sympy.Rational):
         return power(from_sympy(x.base), Fraction(int(x.exp.p), int(x.exp.q)))
-    if isinstance(x, sympy.ceiling):
-        return ceildiv(from_sympy(x.args[0]), 1)
-    if isinstance(x, sympy.floor):
-        return floordiv(from_sympy(x.args[0]), 1)
+    if isinstance(x, sympy.ceiling | sympy.floor):
+        rounded = ceildiv if isinstance(x, sympy.ceiling) else floordiv
+        return rounded(from_sympy(x.args[0]), 1)
     if isinstance(x, sympy.log):
         return _natural_log(x)
     msg = f"{x} ({type(x).__name__}) is outside the exact forms: sums, products, rational powers, ceil, floor, log2"

@@ -4,7 +4,35 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.expr.poly import Expr, Monomial, Number, Poly, add, from_terms, join, print_order, whole
+from symacct.expr.poly import Expr, Monomial, Number, Poly, add, from_terms, join, monomial, multiply, whole
+from symacct.expr.powers import group_power, power, print_order, split_content
+
+
+def divide(a: Expr, b: Expr) -> Expr:
+    """Divide and cancel: contents, monomials, whole factors; else one group in the denominator.
+
+    Examples
+    --------
+    >>> from symacct.expr import read
+    >>> divide(read("x**2 - 1"), read("2*x + 2")), divide(1, read("x + 1"))
+    ((x - 1)/2, 1/(x + 1))
+
+    """
+    if not isinstance(b, Poly):
+        return multiply(a, power(b, -1))
+    content_a, common_a, rest_a = split_content(a)
+    content_b, common_b, rest_b = split_content(b)
+    outside = multiply(
+        whole(Fraction(content_a) / Fraction(content_b)),
+        monomial(join(common_a, tuple((x, -e) for x, e in common_b))),
+    )
+    if not isinstance(rest_b, Poly):
+        return multiply(outside, rest_a)
+    if isinstance(rest_a, Poly):
+        rest_a, rest_b = cancel(rest_a, rest_b)
+        if not isinstance(rest_b, Poly):
+            return multiply(multiply(outside, rest_a), power(rest_b, -1))
+    return multiply(multiply(outside, rest_a), group_power(rest_b, -1))
 
 
 def cancel(a: Poly, b: Poly) -> tuple[Expr, Expr]:

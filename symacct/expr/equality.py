@@ -12,7 +12,7 @@ from symacct.expr.values import evaluate, numerator
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 
 
-def same(a: Expr, b: Expr) -> bool:
+def equal(a: Expr, b: Expr) -> bool:
     """Whether ``a = b`` for all sizes: by multiplying out, and by values where rounding or roots are involved.
 
     Raises
@@ -23,7 +23,7 @@ def same(a: Expr, b: Expr) -> bool:
     Examples
     --------
     >>> from symacct.expr import read
-    >>> same(read("(x + 1)*(x - 1)"), read("x**2 - 1")), same(read("ceil(d/2)"), read("d/2"))
+    >>> equal(read("(x + 1)*(x - 1)"), read("x**2 - 1")), equal(read("ceil(d/2)"), read("d/2"))
     (True, False)
 
     """

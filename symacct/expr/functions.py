@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from symacct.errors import ExpressionError
-from symacct.expr.poly import Call, Expr, Poly, add, atom, call, from_terms, monomial, multiply, names_in, power, terms_of, whole
+from symacct.expr.division import divide
+from symacct.expr.poly import (
+    Call,
+    Expr,
+    Monomial,
+    Number,
+    Poly,
+    add,
+    atom,
+    call,
+    from_terms,
+    monomial,
+    multiply,
+    names_in,
+    terms_of,
+    whole,
+)
+from symacct.expr.powers import power
 
 
 def ceildiv(a: Expr, b: Expr) -> Expr:
@@ -38,10 +56,10 @@ def _rounded(function: str, a: Expr, b: Expr) -> Expr:
     if b == 0:
         msg = f"{function} of a division by zero"
         raise ExpressionError(msg)
-    ratio = a / b if isinstance(a, Poly) or isinstance(b, Poly) else Fraction(a) / Fraction(b)
+    ratio = divide(a, b)
     if not isinstance(ratio, Poly):
         return -(-ratio // 1) if function == "ceil" else ratio // 1
-    outside = {m: c for m, c in ratio.terms.items() if type(c) is int and _is_whole(m)}
+    outside: dict[Monomial, Number] = {m: c for m, c in ratio.terms.items() if type(c) is int and _is_whole(m)}
     inside = {m: c for m, c in ratio.terms.items() if m not in outside}
     if not inside:
         return ratio
@@ -54,8 +72,12 @@ def _atom_of(function: str, x: Expr) -> Expr:
     return -(-x // 1) if function == "ceil" else x // 1
 
 
-def _is_whole(m: tuple[tuple[str, object], ...]) -> bool:
-    return all(type(e) is int and e > 0 for _, e in m)
+def _is_whole(m: Monomial) -> bool:
+    """Whether a monomial of sizes is a whole number: names and roundings to natural powers."""
+    return all(type(e) is int and e > 0 and not (isinstance(a, Call) and a.function not in ROUNDINGS) for a, e in m)
+
+
+ROUNDINGS = ("ceil", "floor")
 
 
 def sqrt(x: Expr) -> Expr:
@@ -76,7 +98,7 @@ def log2(x: Expr) -> Expr:
     return atom(call("log2", x))
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[int, Callable[..., Expr]]] = {
     "ceil": (1, lambda x: ceildiv(x, 1)),
     "floor": (1, lambda x: floordiv(x, 1)),
     "ceildiv": (2, ceildiv),

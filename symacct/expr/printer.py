@@ -6,10 +6,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symacct.expr.poly import Call, Expr, Monomial, Number, Poly, print_order, split_content
+from symacct.expr.poly import Call, Expr, Monomial, Number, Poly, magnitude
+from symacct.expr.powers import print_order, split_content
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega".split()
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "chi",
+        "psi",
+        "omega",
+    ]
 )
 
 
@@ -94,7 +119,7 @@ def _sum(x: Expr, style: _Style) -> str:
     out = ""
     for m in sorted(x.terms, key=print_order):
         c = x.terms[m]
-        term = _term(abs(c), m, style)
+        term = _term(magnitude(c), m, style)
         out += (" - " if c < 0 else " + ") + term if out else ("-" if c < 0 else "") + term
     return out
 
@@ -146,7 +171,8 @@ def _latex_atom(base: str) -> str:
 
 def _latex_power(base: str, exponent: Number) -> str:
     if exponent == Fraction(1, 2):
-        return rf"\sqrt{{{to_latex(base.args[0]) if isinstance(base, Call) and base.function == 'group' else _latex_atom(base)}}}"
+        inside = to_latex(base.args[0]) if isinstance(base, Call) and base.function == "group" else _latex_atom(base)
+        return rf"\sqrt{{{inside}}}"
     text = _latex_atom(base)
     return text if exponent == 1 else f"{text}^{{{exponent}}}"
 

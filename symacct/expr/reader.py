@@ -1,10 +1,10 @@
 """Text -> expression, by our own small grammar; nothing a person writes is ever evaluated as code.
 
-    sum     = product (("+" | "-") product)*
-    product = signed (("*" | "/" | "//") signed)*
-    signed  = ("+" | "-") signed | power
-    power   = operand (("**" | "^") signed)?
-    operand = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+sum     = product (("+" | "-") product)*
+product = signed (("*" | "/" | "//") signed)*
+signed  = ("+" | "-") signed | power
+power   = operand (("**" | "^") signed)?
+operand = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from symacct.errors import ExpressionError, SizeError, caret, nearest, one_of
+from symacct.expr.division import divide
 from symacct.expr.functions import FUNCTIONS, floordiv
-from symacct.expr.poly import Expr, Number, Poly, add, multiply, name, power
+from symacct.expr.poly import Expr, Number, Poly, add, magnitude, multiply, name
+from symacct.expr.powers import power
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
 MAX_POWER = 64
 MAX_DIGITS = 1_000
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|//|[-+*/^(),]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|//|[-+*/^(),]))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,10 @@ class _Parser:
         if function not in FUNCTIONS:
             hint = nearest(function, FUNCTIONS) or f" For a product write {function[:20]}*(...)."
             raise _error(
-                self.text, start, f"unknown function {function[:40]!r}; known: {one_of(FUNCTIONS)}.{hint}", len(function)
+                self.text,
+                start,
+                f"unknown function {function[:40]!r}; known: {one_of(FUNCTIONS)}.{hint}",
+                len(function),
             )
         parts = [self.sum()]
         while self.take(","):
@@ -235,7 +242,7 @@ def _apply(node: Node, parts: list[Expr]) -> Expr:
     if node.operator == "*":
         return multiply(parts[0], parts[1])
     if node.operator == "/":
-        return parts[0] / parts[1] if isinstance(parts[1], Poly) else multiply(parts[0], power(parts[1], -1))
+        return divide(parts[0], parts[1])
     if node.operator == "//":
         return floordiv(parts[0], parts[1])
     if node.operator == "**":
@@ -247,7 +254,7 @@ def _power(base: Expr, exponent: Expr) -> Expr:
     if isinstance(exponent, Poly):
         msg = "an exponent is a number here, not a name"
         raise ExpressionError(msg)
-    if isinstance(base, Poly) and abs(exponent) > MAX_POWER:
+    if isinstance(base, Poly) and magnitude(exponent) > MAX_POWER:
         msg = f"a power above {MAX_POWER} of an expression"
         raise ExpressionError(msg)
     return power(base, exponent)

@@ -35,7 +35,8 @@ def as_size(value: Any, axis: str) -> Size:
     if kind.__module__.partition(".")[0] == "sympy":
         return _from_sympy(value, axis)
     if kind is bool or kind.__name__ in ("bool", "bool_") or not hasattr(value, "__index__"):
-        msg = f"the size of {axis!r} is {_shown(value)} ({kind.__name__}); a size is a positive integer, a name, or an expression such as '4*k'"
+        what = f"{_shown(value)} ({kind.__name__})"
+        msg = f"the size of {axis!r} is {what}; a size is a positive integer, a name, or an expression such as '4*k'"
         raise SizeError(msg)
     number = operator.index(value)
     if number < 1:
@@ -76,7 +77,9 @@ def _shown(value: object) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-def collect_sizes(given: Mapping[str, Any] | None, keywords: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Size]:
+def collect_sizes(
+    given: Mapping[str, Any] | None, keywords: Mapping[str, Any], known: tuple[str, ...]
+) -> dict[str, Size]:
     """Merge sizes given as a mapping and as keywords, and check that each is one of the `known` names.
 
     Raises
@@ -90,9 +93,12 @@ def collect_sizes(given: Mapping[str, Any] | None, keywords: Mapping[str, Any], 
     out: dict[str, Size] = {}
     for source in (given or {}, keywords):
         for axis, value in source.items():
-            axis = str(axis)
             if axis not in known:
-                inner = "; sizes are put in all at once, so write its value inside the other size" if _used_in(axis, given, keywords) else ""
+                inner = (
+                    "; sizes are put in all at once, so write its value inside the other size"
+                    if _used_in(axis, given, keywords)
+                    else ""
+                )
                 msg = f"there is no axis {axis[:60]!r} to size; known: {one_of(known)}{inner}.{nearest(axis, known)}"
                 raise UnknownAxisError(msg)
             size = as_size(value, axis)

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from symacct.errors import UndefinedSizeError, one_of
 from symacct.expr.functions import apply
-from symacct.expr.poly import Call, Expr, Number, Poly, add, monomial, multiply, names_in, power, terms_of
+from symacct.expr.poly import Call, Expr, Number, Poly, add, monomial, multiply, names_in, terms_of
+from symacct.expr.powers import power
 
 
 def substitute(x: Expr, sizes: Mapping[str, Expr]) -> Expr:
@@ -73,7 +74,9 @@ def _float_product(m: tuple[tuple[str, Number], ...]) -> float:
             msg = f"no number for {a}"
             raise UndefinedSizeError(msg)
         inside = float_of(a.args[0])
-        out *= {"log2": math.log2, "ceil": math.ceil, "floor": math.floor, "group": float}[a.function](inside) ** float(e)
+        out *= {"log2": math.log2, "ceil": math.ceil, "floor": math.floor, "group": float}[a.function](inside) ** float(
+            e
+        )
     return out
 
 
@@ -112,7 +115,9 @@ def numerator(x: Expr) -> Expr:
 
     """
     above, _ = whole_denominator(x)
-    while groups := [(a, e) for m in terms_of(above) for a, e in m if isinstance(a, Call) and a.function == "group" and e < 0]:
+    while groups := [
+        (a, e) for m in terms_of(above) for a, e in m if isinstance(a, Call) and a.function == "group" and e < 0
+    ]:
         base, lowest = min(groups, key=lambda g: g[1])
         above, _ = whole_denominator(_times_group(above, base, -lowest))
     return above

@@ -50,14 +50,20 @@ def _product_of(e: Einsum, axes: set[str], out: set[str], operands: int) -> list
     points = e.size(_ordered(e, axes))
     if axes <= out:
         return [(("mul", "points"), (operands - 1) * points)]
-    parts: list[tuple[Key, Expr]] = [(("contract", "points"), points), (("contract", "outputs"), e.size(_ordered(e, axes & out)))]
+    parts: list[tuple[Key, Expr]] = [
+        (("contract", "points"), points),
+        (("contract", "outputs"), e.size(_ordered(e, axes & out))),
+    ]
     return parts if operands == 2 else [*parts, (("mul", "points"), (operands - 2) * points)]
 
 
 def _reduction(e: Einsum, axes: set[str], kept: set[str]) -> list[tuple[Key, Expr]]:
     if axes <= kept:
         return []
-    return [(("reduce", "points"), e.size(_ordered(e, axes))), (("reduce", "outputs"), e.size(_ordered(e, axes & kept)))]
+    return [
+        (("reduce", "points"), e.size(_ordered(e, axes))),
+        (("reduce", "outputs"), e.size(_ordered(e, axes & kept))),
+    ]
 
 
 def _ordered(e: Einsum, axes: set[str]) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symacct.dtypes import FORMATS, as_format, as_plain_format
+from symacct.dtypes import FORMATS, BlockFormat, as_format, as_plain_format
 from symacct.errors import DtypeError
 
 SPELLINGS = {
@@ -91,6 +91,12 @@ def test_refused(wrong):
     with pytest.raises(DtypeError, match="unknown dtype") as caught:
         as_format(wrong)
     assert len(str(caught.value)) < 1000
+
+
+def test_elements_and_scales_of_block_formats_are_known_by_name():
+    blocks = [fmt for fmt in FORMATS if isinstance(fmt, BlockFormat)]
+    assert len(blocks) == 7
+    assert all(as_format(part.name) is part for fmt in blocks for part in (fmt.element, fmt.scale))
 
 
 def test_block_format_where_a_plain_one_is_needed():

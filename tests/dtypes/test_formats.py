@@ -125,8 +125,8 @@ def test_grids_of_integers():
     assert representable("int8") == list(range(-128, 128))
     assert representable("uint4") == list(range(16))
     assert representable("bool") == [0, 1]
-    element = as_format("mxint8").element  # OCP: from -2 to 1 + 63/64 in steps of 1/64
-    assert representable(element) == [Fraction(i, 64) for i in range(-128, 128)]
+    # OCP: the elements of mxint8 go from -2 to 1 + 63/64 in steps of 1/64
+    assert representable(as_format("mxint8").element) == [Fraction(i, 64) for i in range(-128, 128)]
 
 
 @pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
@@ -166,9 +166,7 @@ def test_max_of_fp8():
 
 @pytest.mark.claim("S19")
 def test_effective_bits():
-    got = {
-        name: float(as_format(name).effective_bits) for name in ("mxfp8", "mxfp6", "mxfp4", "mxint8", "nvfp4")
-    }
+    got = {name: float(as_format(name).effective_bits) for name in ("mxfp8", "mxfp6", "mxfp4", "mxint8", "nvfp4")}
     assert got == {"mxfp8": 8.25, "mxfp6": 6.25, "mxfp4": 4.25, "mxint8": 8.25, "nvfp4": 4.5}
     assert as_format("mxfp8_e5m2").effective_bits == 8.25
     assert as_format("mxfp6_e3m2").effective_bits == 6.25

@@ -48,16 +48,14 @@ def float32_near(draw, dtype):
     if not isinstance(low, Fraction):
         low = fmt.max
     unit = Fraction(2) ** max(math.frexp(float(low))[1] - 1, fmt.min_exponent) / 2**fmt.mantissa_bits
-    x = np.float32(
-        float(low + unit * draw(st.sampled_from([0, Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)])))
-    )
+    x = np.float32(float(low + unit * draw(st.sampled_from([0, Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)]))))
     with np.errstate(all="ignore"):
         x = np.nextafter(x, np.float32(draw(st.sampled_from([float(x), 0.0, math.inf]))))
     return float(x) * draw(st.sampled_from([1, -1]))
 
 
 def in_lowest_binade(x):
-    """Whether e8m0 has x between its two smallest values, where torch and ml_dtypes round all fp32 numbers up."""
+    """Whether x is between the two smallest values of e8m0: torch and ml_dtypes round all fp32 there up."""
     return 2.0**-127 < abs(x) < 2.0**-126
 
 

@@ -73,9 +73,7 @@ def test_bytes_of_the_lecture():
     assert weight == w.numel() * w.element_size()
 
 
-@pytest.mark.parametrize(
-    ("dtype", "bits"), [("int4", 4), ("uint4", 4), ("fp4", 4), ("fp6_e3m2", 6), ("fp6", 6)]
-)
+@pytest.mark.parametrize(("dtype", "bits"), [("int4", 4), ("uint4", 4), ("fp4", 4), ("fp6_e3m2", 6), ("fp6", 6)])
 def test_below_a_byte_as_a_bit_stream(dtype, bits):
     for n in range(33):
         assert storage_bytes(dtype, (n,)) == packed(n * bits)
@@ -121,9 +119,7 @@ def test_full_blocks_take_the_effective_bits(dtype):
     assert (storage_bytes(dtype, (64, 32)) - tensor) * 8 == fmt.effective_bits * n
 
 
-@given(
-    st.sampled_from([fmt.name for fmt in FORMATS]), st.integers(1, 99), st.integers(1, 99), st.integers(1, 99)
-)
+@given(st.sampled_from([fmt.name for fmt in FORMATS]), st.integers(1, 99), st.integers(1, 99), st.integers(1, 99))
 def test_named_sizes_give_the_same_as_numbers(dtype, b, d, k):
     for axis in (-1, 0, (0, 2), "flat"):
         formula = storage_bytes(dtype, (name("b"), name("d"), 2 * name("k")), axis)

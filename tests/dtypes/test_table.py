@@ -30,9 +30,7 @@ def test_rows_of_the_common_formats():
 
 
 @pytest.mark.claim("S15", "S16")
-@pytest.mark.parametrize(
-    "name", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"]
-)
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"])
 def test_small_becomes_what_torch_makes_of_it(name):
     torch = pytest.importorskip("torch")
     (row,) = table(name)
