@@ -104,8 +104,9 @@ def _account(ask: _Ask) -> Account:
         tree = best_tree(parsed, sizes, ask.convention)
     graph = lower(parsed, sizes, tree)
     formats = _formats(ask.dtype, len(graph.inputs), len(graph.tensors))
-    put_in = ", ".join(f"{n} = {s}" for n, s in ask.sizes)
-    title = f"{ask.pattern}   with {put_in}" if put_in else ask.pattern
+    title = ask.pattern
+    if sizes:
+        title += "   with " + ", ".join(f"{n} = {s}" for n, s in sizes.items())
     return Account(graph, ask.convention, formats, cast("Traffic", ask.traffic), title, ask.order)
 
 

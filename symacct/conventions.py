@@ -176,7 +176,7 @@ def tally(work: Work, convention: Convention) -> dict[Unit, Expr]:
 
     """
     sums = _CONTRACTIONS[convention.contraction or "2n"]
-    parts: dict[Unit, list[Expr]] = {}
+    out: dict[Unit, Expr] = {}
     for key, amount in work.items():
         primitive, role = key
         if primitive in ("contract", "reduce"):
@@ -187,8 +187,9 @@ def tally(work: Work, convention: Convention) -> dict[Unit, Expr]:
             msg = f"no weight for {primitive!r} ({role}); known: {one_of(convention.weights)}"
             raise UnknownOpError(msg)
         if weight:
-            parts.setdefault(unit, []).append(multiply(weight, amount))
-    return {unit: add(amounts) for unit, amounts in parts.items()}
+            part = multiply(weight, amount)
+            out[unit] = add((out[unit], part)) if unit in out else part
+    return out
 
 
 def matmul_work(work: Work) -> Work:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Size, name, product
 from symacct.graph import Einsum, Graph, Op, Tensor
-from symacct.pattern import Pattern
+from symacct.pattern import Axis, Pattern
 
 Order: TypeAlias = Literal["left", "best", "naive"]
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
@@ -45,72 +45,60 @@ def left_tree(operands: int) -> Tree:
     return tree
 
 
+class Product(NamedTuple):
+    """One operation of a lowered pattern: which tensors it takes, their axes, and the axes it keeps."""
+
+    inputs: tuple[int, ...]
+    operands: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+
+
 def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Graph:
     """Build the graph of a pattern: one operation a pair of `tree`, or one loop nest for None.
 
     A pattern with one or two operands is one operation.
     """
     sizes = full_sizes(pattern, sizes)
-    build = _Builder(pattern, sizes, nest=tree is None)
-    axes = [tuple(n for axis in operand for n in axis) for operand in pattern.operands]
-    out = tuple(n for axis in pattern.output for n in axis)
+    tensors = [Tensor(i, _shape(o, sizes), "input", f"operand {i + 1}") for i, o in enumerate(pattern.operands)]
+    count = len(tensors)
+    ops: list[Op] = []
+    products = _products(pattern, tree)
+    for i, (inputs, operands, out) in enumerate(products, 1):
+        last = i == len(products)
+        made = len(tensors)
+        shape = _shape(pattern.output, sizes) if last else tuple([sizes[n] for n in out])
+        tensors.append(Tensor(made, shape, "output" if last else "act", "output" if last else f"step {i}"))
+        ops.append(Op(i - 1, "einsum", inputs, (made,), Einsum(operands, out, sizes, tree is None)))
+    return Graph(tuple(tensors), tuple(ops), tuple(range(count)), (len(tensors) - 1,), pattern.conditions)
+
+
+def _shape(axes: tuple[Axis, ...], sizes: Mapping[str, Size]) -> tuple[Size, ...]:
+    """Return the sizes of axes; of a composite axis the product, of the unit axis 1."""
+    return tuple([sizes[a[0]] if len(a) == 1 else cast("Size", product([sizes[n] for n in a])) for a in axes])
+
+
+def _products(pattern: Pattern, tree: Tree | None) -> list[Product]:
+    axes = [tuple([n for axis in operand for n in axis]) for operand in pattern.operands]
+    out = tuple([n for axis in pattern.output for n in axis])
     if tree is None or len(axes) < 3:
-        build.op(tuple(range(len(axes))), tuple(axes), out, last=True)
-    else:
-        build.pairs(tree, axes, out)
-    return build.graph()
+        return [Product(tuple(range(len(axes))), tuple(axes), out)]
+    return _pairs(pattern.names, axes, out, tree)
 
 
-class _Builder:
-    """Collects tensors and operations while a pattern is lowered."""
+def _pairs(names: tuple[str, ...], axes: list[tuple[str, ...]], out: tuple[str, ...], tree: Tree) -> list[Product]:
+    """Return one product a pair; a pair keeps the axes that the output or another operand still needs."""
+    uses = {n: sum(n in operand for operand in axes) + (n in out) for n in names}
+    products: list[Product] = []
 
-    def __init__(self, pattern: Pattern, sizes: dict[str, Size], *, nest: bool) -> None:
-        self.pattern = pattern
-        self.sizes = sizes
-        self.tensors = [Tensor(i, self.shape(o), "input", f"operand {i + 1}") for i, o in enumerate(pattern.operands)]
-        self.ops: list[Op] = []
-        self.nest = nest
+    def visit(node: Tree) -> tuple[int, tuple[str, ...], dict[str, int]]:
+        if isinstance(node, int):
+            return node, axes[node], dict.fromkeys(axes[node], 1)
+        (a, axes_a, inside_a), (b, axes_b, inside_b) = visit(node[0]), visit(node[1])
+        inside = {n: inside_a.get(n, 0) + inside_b.get(n, 0) for n in (*inside_a, *inside_b)}
+        last = len(products) == len(axes) - 2
+        kept = out if last else tuple(n for n in dict.fromkeys((*axes_a, *axes_b)) if inside[n] < uses[n])
+        products.append(Product((a, b), (axes_a, axes_b), kept))
+        return len(axes) + len(products) - 1, kept, inside
 
-    def shape(self, axes: tuple[tuple[str, ...], ...]) -> tuple[Size, ...]:
-        return tuple([self.sizes[a[0]] if len(a) == 1 else product([self.sizes[n] for n in a]) for a in axes])  # type: ignore[misc]
-
-    def pairs(self, tree: Tree, axes: list[tuple[str, ...]], out: tuple[str, ...]) -> None:
-        """Add one operation a pair; a pair keeps the axes that the output or another operand still needs."""
-        uses = {n: sum(n in operand for operand in axes) + (n in out) for n in self.sizes}
-
-        def visit(node: Tree, *, last: bool) -> tuple[int, tuple[str, ...], dict[str, int]]:
-            if isinstance(node, int):
-                return node, axes[node], dict.fromkeys(axes[node], 1)
-            (a, axes_a, inside_a), (b, axes_b, inside_b) = (visit(part, last=False) for part in node)
-            inside = {n: inside_a.get(n, 0) + inside_b.get(n, 0) for n in (*inside_a, *inside_b)}
-            kept = out if last else tuple(n for n in dict.fromkeys((*axes_a, *axes_b)) if inside[n] < uses[n])
-            return self.op((a, b), (axes_a, axes_b), kept, last=last), kept, inside
-
-        visit(tree, last=True)
-
-    def op(
-        self,
-        inputs: tuple[int, ...],
-        operands: tuple[tuple[str, ...], ...],
-        out: tuple[str, ...],
-        *,
-        last: bool,
-    ) -> int:
-        shape = self.shape(self.pattern.output if last else tuple((n,) for n in out))
-        made = len(self.tensors)
-        self.tensors.append(
-            Tensor(made, shape, "output" if last else "act", "output" if last else f"step {len(self.ops) + 1}")
-        )
-        names = dict.fromkeys(n for operand in operands for n in operand)
-        einsum = Einsum(
-            operands,
-            out,
-            self.sizes if len(names) == len(self.sizes) else {n: self.sizes[n] for n in names},
-            self.nest,
-        )
-        self.ops.append(Op(len(self.ops), "einsum", inputs, (made,), einsum))
-        return made
-
-    def graph(self) -> Graph:
-        inputs = tuple(range(len(self.pattern.operands)))
-        return Graph(tuple(self.tensors), tuple(self.ops), inputs, (len(self.tensors) - 1,), self.pattern.conditions)
+    visit(tree)
+    return products

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
 
 from symacct.errors import GraphError
 from symacct.expr import Expr, Size, product, whole_denominator
@@ -13,8 +13,7 @@ from symacct.expr.poly import Poly, terms_of
 Role: TypeAlias = Literal["input", "param", "const", "act", "output"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A value in memory: where it stands in the graph, its shape, what it is for, and a name to print."""
 
     id: int
@@ -28,8 +27,7 @@ class Tensor:
         return product(self.shape)  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class Einsum:
+class Einsum(NamedTuple):
     """What an einsum operation sums: the axes of each operand and of the output, by name, and their sizes."""
 
     operands: tuple[tuple[str, ...], ...]
@@ -38,17 +36,17 @@ class Einsum:
     nest: bool = False
     """Whether it runs as one loop nest: nothing is summed before the product."""
 
-    def size(self, axes: object) -> Expr:
+    def size(self, axes: Iterable[str]) -> Expr:
         """Return the number of points over some axes."""
-        return product(self.sizes[a] for a in axes)  # type: ignore[attr-defined]
+        sizes = self.sizes
+        return product([sizes[a] for a in axes])
 
     def text(self) -> str:
         """Return the operation as a pattern."""
         return ", ".join(" ".join(o) for o in self.operands) + " -> " + " ".join(self.output)
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """One operation: its kind names the rule that knows what it costs; inputs and outputs are tensor ids in order."""
 
     id: int
@@ -78,15 +76,14 @@ class Condition:
         return f"{self.left} divides {self.right}" if self.kind == "divides" else f"{self.left} >= {self.right}"
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """Tensors and operations in the order in which they are made; each tensor is written once."""
 
     tensors: tuple[Tensor, ...]
     ops: tuple[Op, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    stated: tuple[str, ...] = field(default=())
+    stated: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

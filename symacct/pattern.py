@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from symacct.errors import AxisConflictError, PatternError, UnknownAxisError, caret, nearest, one_of
 
@@ -22,8 +21,7 @@ Axis = tuple[str, ...]
 """One position of a tensor: the names whose sizes it multiplies; none for the unit axis `1`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A parsed pattern: `operands` and `output` as tuples of axes, and the text it came from.
 
     `names` are in order of first appearance; `ellipsis` is the name that stands for the product of the batch axes

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.steps import Step, Term, Traffic, counts_of, step_of, traffic_terms
-from symacct.conventions import Convention, Unit, Work, matmul_work
+from symacct.conventions import Convention, Unit, matmul_work
 from symacct.dtypes import AnyFormat
 from symacct.errors import ConventionError, MixedUnitsError, one_of
 from symacct.expr import Expr, Sympy, SympySymbol, add, divide, names_in, symbol, to_sympy
@@ -65,13 +65,9 @@ class Account:
         return tuple(step_of(op, self.graph, self.formats) for op in self.graph.ops)
 
     @cached_property
-    def _works(self) -> list[Work]:
-        return [work_of(op, self.graph) for op in self.graph.ops]
-
-    @cached_property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return counts_of(self._works, self.convention)
+        return counts_of([work_of(op, self.graph) for op in self.graph.ops], self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
@@ -96,7 +92,8 @@ class Account:
         if quantity == "flops":
             return self._flops
         if quantity == "matmul_flops":
-            return add(counts_of([matmul_work(w) for w in self._works], self.convention).values())
+            works = [matmul_work(work_of(op, self.graph)) for op in self.graph.ops]
+            return add(counts_of(works, self.convention).values())
         if quantity == "bytes":
             return self._traffic
         if quantity == "intensity":
@@ -104,7 +101,7 @@ class Account:
         msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
         raise ConventionError(msg)
 
-    @cached_property
+    @property
     def _flops(self) -> Expr:
         if len(self.counts) > 1:
             both = " and ".join(f"{amount} {unit}" for unit, amount in self.counts.items())

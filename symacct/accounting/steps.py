@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -44,8 +44,10 @@ def step_of(op: Op, graph: Graph, formats: tuple[AnyFormat, ...]) -> Step:
     return Step(op.label, rule.work(op, graph), reads, writes)
 
 
-def counts_of(works: Iterable[Work], convention: Convention) -> dict[Unit, Expr]:
+def counts_of(works: Sequence[Work], convention: Convention) -> dict[Unit, Expr]:
     """Sum work vectors under a convention, unit by unit."""
+    if len(works) == 1:
+        return tally(works[0], convention)
     parts: dict[Unit, list[Expr]] = {}
     for work in works:
         for unit, amount in tally(work, convention).items():

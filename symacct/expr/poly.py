@@ -45,12 +45,15 @@ class Call(str):
 class Poly:
     """A non-constant exact expression, `sum(coefficient * product(atom ** exponent))`; immutable, hashed by content."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "bare", "terms")
     terms: dict[Monomial, Number]
+    bare: tuple[str, Number] | None
+    """The atom and its exponent 1 of an expression that is one name; most sizes are."""
 
     def __init__(self, terms: dict[Monomial, Number]) -> None:
         """Keep `terms` as they are; build expressions by arithmetic, `name` and `read`, not by hand."""
         self.terms = terms
+        self.bare = None
         self._hash = 0
 
     def __hash__(self) -> int:
@@ -110,7 +113,9 @@ class Poly:
 @lru_cache(maxsize=4096)
 def name(text: str) -> Poly:
     """Return the expression that is one name."""
-    return Poly({((text, 1),): 1})
+    out = Poly({((text, 1),): 1})
+    out.bare = (text, 1)
+    return out
 
 
 def atom(text: str) -> Poly:
@@ -209,17 +214,26 @@ def join(a: Monomial, b: Monomial) -> Monomial:
 
 
 def product(factors: Iterable[Expr]) -> Expr:
-    """Multiply any number of expressions; many bare names at once, as in the size of a tensor, in one pass."""
+    """Multiply any number of expressions; bare names, as in the size of a tensor, in one pass."""
+    bare: list[tuple[str, Number]] = []
     out: Expr = 1
-    powers: dict[str, Number] = {}
     for factor in factors:
-        if type(factor) is Poly and len(factor.terms) == 1:
-            ((monomial, coefficient),) = factor.terms.items()
-            if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1 and type(monomial[0][0]) is str:
-                powers[monomial[0][0]] = powers.get(monomial[0][0], 0) + 1
-                continue
-        out = multiply(out, factor)
-    return multiply(out, Poly({tuple(sorted(powers.items())): 1})) if powers else out
+        if type(factor) is Poly and factor.bare:
+            bare.append(factor.bare)
+        else:
+            out = multiply(out, factor)
+    if not bare:
+        return out
+    bare.sort()
+    m = tuple(bare) if len(dict(bare)) == len(bare) else _powers(bare)
+    return Poly({m: 1}) if out == 1 else multiply(out, Poly({m: 1}))
+
+
+def _powers(bare: list[tuple[str, Number]]) -> Monomial:
+    powers: dict[str, Number] = {}
+    for base, exponent in bare:
+        powers[base] = powers.get(base, 0) + exponent
+    return tuple(powers.items())
 
 
 def has_whole_group(m: Monomial) -> bool:

@@ -6,8 +6,6 @@ An axis of one operand alone that is not in the output is summed before the prod
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from symacct.conventions import Key, Work
 from symacct.expr import Expr, add
 from symacct.graph import Einsum, Graph, Op
@@ -33,13 +31,11 @@ def work(op: Op, _graph: Graph) -> Work:
 def pair_work(e: Einsum) -> Work:
     """Return the work of one product of two operands, lone axes summed first."""
     first, second, out = set(e.operands[0]), set(e.operands[1]), set(e.output)
-    parts: list[tuple[Key, Expr]] = []
-    for mine, other in ((first, second), (second, first)):
-        kept = mine & (other | out)
-        if kept != mine:
-            parts += _reduction(e, mine, kept)
-    left = (first & (second | out)) | (second & (first | out))
-    return _collected(parts + _product_of(e, left, out, 2))
+    shared = (first & second) | out
+    if first | second == shared:
+        return dict(_product_of(e, shared, out, 2))
+    lone = _reduction(e, first, first & shared) + _reduction(e, second, second & shared)
+    return _collected(lone + _product_of(e, shared, out, 2))
 
 
 def _nest(e: Einsum) -> Work:
@@ -47,13 +43,10 @@ def _nest(e: Einsum) -> Work:
 
 
 def _product_of(e: Einsum, axes: set[str], out: set[str], operands: int) -> list[tuple[Key, Expr]]:
-    points = e.size(_ordered(e, axes))
+    points = e.size(axes)
     if axes <= out:
         return [(("mul", "points"), (operands - 1) * points)]
-    parts: list[tuple[Key, Expr]] = [
-        (("contract", "points"), points),
-        (("contract", "outputs"), e.size(_ordered(e, axes & out))),
-    ]
+    parts: list[tuple[Key, Expr]] = [(("contract", "points"), points), (("contract", "outputs"), e.size(axes & out))]
     return parts if operands == 2 else [*parts, (("mul", "points"), (operands - 2) * points)]
 
 
@@ -61,13 +54,9 @@ def _reduction(e: Einsum, axes: set[str], kept: set[str]) -> list[tuple[Key, Exp
     if axes <= kept:
         return []
     return [
-        (("reduce", "points"), e.size(_ordered(e, axes))),
-        (("reduce", "outputs"), e.size(_ordered(e, axes & kept))),
+        (("reduce", "points"), e.size(axes)),
+        (("reduce", "outputs"), e.size(axes & kept)),
     ]
-
-
-def _ordered(e: Einsum, axes: set[str]) -> Iterable[str]:
-    return [a for a in e.sizes if a in axes]
 
 
 def _collected(parts: list[tuple[Key, Expr]]) -> Work:

@@ -1,0 +1,157 @@
+"""The verb: one account, read under each convention or notion of traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import chain, count
+from typing import Any
+
+from symacct.accounting import Account
+from symacct.api import account, lower_bound
+from symacct.bounds import matmul_like
+from symacct.conventions import PRESETS, convention_of
+from symacct.errors import ConventionError, InconclusiveError, nearest, one_of
+from symacct.explanation.steps import Block, bytes_block, quotient_block, work_block
+from symacct.explanation.value import Answer, Explanation
+from symacct.pattern import parse
+from symacct.rules import work_of
+
+_MEANING = {
+    "2n": "a sum of n products is 2n operations",
+    "exact": "a sum of n products is n multiplies and n - 1 adds",
+    "mac": "a sum of n products is n multiply-accumulates",
+    "unit": "as 2n, and one for each call of a named function",
+}
+# Who else prints the number. opt_einsum was compared on all contractions, the others on matrix products.
+_ANY_PRODUCT = {"2n": "opt_einsum's count"}
+_MATRIX_PRODUCT = {
+    "2n": "opt_einsum and torch's FlopCounterMode print this",
+    "exact": "torch-flops prints this",
+    "mac": "cotengra, fvcore and thop print this",
+}
+
+
+def explain(
+    pattern: str,
+    /,
+    *,
+    of: str = "flops",
+    sizes: Mapping[str, Any] | None = None,
+    notation: str = "einops",
+    order: str = "left",
+    dtype: Any = "bf16",
+    **axes: Any,
+) -> Explanation:
+    """Explain FLOPs, bytes or intensity: the number under each convention, and how each comes about.
+
+    Parameters
+    ----------
+    pattern, sizes, notation, order, dtype, **axes
+        As in `symacct.account`.
+    of
+        ``"flops"``: under each convention; ``"bytes"``: unfused, compulsory, and the lower bound with M
+        elements of fast memory; ``"intensity"``: FLOPs a byte under each convention, unfused.
+
+    Returns
+    -------
+    Explanation
+        Prints as text, renders in a notebook; `.latex()` and `.to_json()`.
+
+    Raises
+    ------
+    ConventionError
+        For a quantity that cannot be explained.
+    SymacctError
+        As `symacct.account` does.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> print(sa.explain("b d, d k -> b k", b=4, d=5, k=6))
+
+    """
+    if of not in _READINGS:
+        msg = f"cannot explain {of!r}; known: {one_of(_READINGS)}.{nearest(str(of), _READINGS)}"
+        raise ConventionError(msg)
+    counted = account(pattern, sizes=sizes, notation=notation, order=order, dtype=dtype, **axes)
+    answers, blocks = _READINGS[of](counted)
+    if of == "bytes":
+        answers.append(_bound(pattern, counted, {**(sizes or {}), **axes}, notation))
+    title = f"{of} of {counted.title}" + (f"   in the order {order!r}" if order != "left" else "")
+    return Explanation(of, title, tuple(answers), tuple(blocks), tuple(str(c) for c in counted.conditions))
+
+
+def _under(counted: Account) -> list[Account]:
+    """Return an account a convention, all of one graph: `best` is not chosen anew."""
+    return [replace(counted, convention=convention_of(name)) for name in PRESETS]
+
+
+def _flops(counted: Account) -> tuple[list[Answer], list[Block]]:
+    meaning = _meaning(counted)
+    answers = []
+    for a in _under(counted):
+        amounts = tuple((amount, unit) for unit, amount in a.counts.items())
+        answers.append(Answer(a.convention.name, amounts or ((0, "FLOP"),), meaning[a.convention.name]))
+    return answers, [work_block(counted, op) for op in counted.graph.ops]
+
+
+def _meaning(counted: Account) -> dict[str, str]:
+    """Return what each convention says, and which known tool prints the same for this computation."""
+    ops = counted.graph.ops
+    primitives = {primitive for op in ops for primitive, _ in work_of(op, counted.graph)}
+    e = ops[0].einsum
+    others: Mapping[str, str] = {}
+    if len(ops) == 1 and e and matmul_like([frozenset(o) for o in (*e.operands, e.output)]):
+        others = _MATRIX_PRODUCT
+    elif primitives and "reduce" not in primitives:
+        others = _ANY_PRODUCT
+    return {name: f"{text}; {others[name]}" if name in others else text for name, text in _MEANING.items()}
+
+
+def _bytes(counted: Account) -> tuple[list[Answer], list[Block]]:
+    compulsory = replace(counted, traffic="compulsory")
+    answers = [
+        Answer("unfused", ((counted.total("bytes"), "B"),), "each step reads its operands and writes its result"),
+        Answer("compulsory", ((compulsory.total("bytes"), "B"),), "operands read once, the output written once"),
+    ]
+    return answers, [bytes_block(counted, op) for op in counted.graph.ops]
+
+
+def _bound(pattern: str, counted: Account, sizes: Mapping[str, Any], notation: str) -> Answer:
+    """Return what any schedule of the pattern as one loop nest moves, in elements."""
+    taken = {*counted.names, *parse(pattern, notation).names}
+    memory = next(n for n in chain(["M"], (f"M_{i}" for i in count(2))) if n not in taken)
+    nest = f"with {memory} elements of fast memory, as one loop nest"
+    try:
+        found = lower_bound(pattern, memory=memory, sizes=sizes, notation=notation)
+    except InconclusiveError as error:
+        return Answer("lower bound", (), str(error))
+    assert not isinstance(found, list)
+    if found.exponent == 0:
+        return Answer("lower bound", ((found.compulsory, "elements"),), f"compulsory, {nest}")
+    if found.constant is None:
+        order = ((found.order_form, "elements"),)
+        return Answer("lower bound", order, f"the order alone, its constant is not known; {nest}")
+    return Answer("lower bound", ((found.proved, "elements"),), f"and compulsory, if that is more; {nest}")
+
+
+def _intensity(counted: Account) -> tuple[list[Answer], list[Block]]:
+    answers, rows = [], []
+    for a in _under(counted):
+        name = a.convention.name
+        if len(a.counts) > 1:
+            answers.append(Answer(name, (), "MACs and operations are not added up"))
+            continue
+        ratio = a.total("intensity")
+        answers.append(Answer(name, ((ratio, a.unit("intensity")),), _MEANING[name]))
+        rows.append((name, a.total("flops"), ratio))
+    blocks = [block(counted, op) for op in counted.graph.ops for block in (work_block, bytes_block)]
+    return answers, [*blocks, quotient_block(counted, rows)]
+
+
+_READINGS: Mapping[str, Callable[[Account], tuple[list[Answer], list[Block]]]] = {
+    "flops": _flops,
+    "bytes": _bytes,
+    "intensity": _intensity,
+}
