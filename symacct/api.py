@@ -75,8 +75,11 @@ def account(
     """
     parsed = parse(pattern, notation)
     given = collect_sizes(sizes, axes, parsed.names) if sizes or axes else {}
-    formats = tuple(dtype) if isinstance(dtype, list) else dtype
-    return _account(_Ask(pattern, notation, tuple(given.items()), convention_of(convention), formats, order, traffic))
+    if type(convention) is not str:
+        convention = convention_of(convention)
+    if type(dtype) is not str:
+        dtype = tuple(map(as_format, dtype)) if isinstance(dtype, list | tuple) else as_format(dtype)
+    return _account(_Ask(pattern, notation, tuple(given.items()), convention, dtype, order, traffic))
 
 
 class _Ask(NamedTuple):
@@ -85,7 +88,7 @@ class _Ask(NamedTuple):
     pattern: str
     notation: str
     sizes: tuple[tuple[str, Size], ...]
-    convention: Convention
+    convention: str | Convention
     dtype: Any
     order: str
     traffic: str
@@ -99,15 +102,16 @@ def _account(ask: _Ask) -> Account:
     if ask.traffic not in TRAFFICS:
         msg = f"unknown traffic {ask.traffic!r}; known: {one_of(TRAFFICS)}"
         raise ConventionError(msg)
-    tree = None if ask.order == "naive" else left_tree(len(parsed.operands))
-    if ask.order == "best" and len(parsed.operands) > 2:
-        tree = best_tree(parsed, sizes, ask.convention)
+    convention = convention_of(ask.convention)
+    tree = None if ask.order == "naive" else left_tree(len(parsed.terms))
+    if ask.order == "best" and len(parsed.terms) > 2:
+        tree = best_tree(parsed, sizes, convention)
     graph = lower(parsed, sizes, tree)
     formats = _formats(ask.dtype, len(graph.inputs), len(graph.tensors))
     title = ask.pattern
     if sizes:
         title += "   with " + ", ".join(f"{n} = {s}" for n, s in sizes.items())
-    return Account(graph, ask.convention, formats, cast("Traffic", ask.traffic), title, ask.order)
+    return Account(graph, convention, formats, cast("Traffic", ask.traffic), title, ask.order)
 
 
 @lru_cache(maxsize=1024)
@@ -118,8 +122,7 @@ def _formats(dtype: Any, inputs: int, tensors: int) -> tuple[AnyFormat, ...]:
     if len(dtype) != inputs + 1:
         msg = f"{len(dtype)} dtypes for {inputs} operand{'s' * (inputs != 1)} and an output; give one, or {inputs + 1}"
         raise DtypeError(msg)
-    each = [as_format(d) for d in dtype]
-    return (*each[:-1], *(each[-1],) * (tensors - inputs))
+    return (*dtype[:-1], *(dtype[-1],) * (tensors - inputs))
 
 
 def flops(pattern: str, /, **options: Any) -> Any:
@@ -272,9 +275,7 @@ def lower_bound(
     parsed = parse(pattern, notation)
     given = collect_sizes(sizes, axes, parsed.names)
     if order is None or order == "naive":
-        operands = [[n for axis in operand for n in axis] for operand in parsed.operands]
-        output = [n for axis in parsed.output for n in axis]
-        return bound(pattern, operands, output, full_sizes(parsed, given), memory)
+        return bound(pattern, parsed.terms, parsed.result, full_sizes(parsed, given), memory)
     steps = account(pattern, sizes=given, order=order, notation=notation).graph.ops
     nests = [op.einsum for op in steps if op.einsum]
     return [bound(e.text(), e.operands, e.output, e.sizes, memory) for e in nests]

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Size, name, product
 from symacct.graph import Einsum, Graph, Op, Tensor
-from symacct.pattern import Axis, Pattern
+from symacct.pattern import Pattern
 
 Order: TypeAlias = Literal["left", "best", "naive"]
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
@@ -59,33 +59,37 @@ def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Gra
     A pattern with one or two operands is one operation.
     """
     sizes = full_sizes(pattern, sizes)
-    tensors = [Tensor(i, _shape(o, sizes), "input", f"operand {i + 1}") for i, o in enumerate(pattern.operands)]
+    shapes = _shapes(pattern, sizes)
+    tensors = [Tensor(i, shapes[i], "input", f"operand {i + 1}") for i in range(len(pattern.terms))]
     count = len(tensors)
     ops: list[Op] = []
     products = _products(pattern, tree)
     for i, (inputs, operands, out) in enumerate(products, 1):
         last = i == len(products)
         made = len(tensors)
-        shape = _shape(pattern.output, sizes) if last else tuple([sizes[n] for n in out])
+        shape = shapes[-1] if last else tuple([sizes[n] for n in out])
         tensors.append(Tensor(made, shape, "output" if last else "act", "output" if last else f"step {i}"))
         ops.append(Op(i - 1, "einsum", inputs, (made,), Einsum(operands, out, sizes, tree is None)))
     return Graph(tuple(tensors), tuple(ops), tuple(range(count)), (len(tensors) - 1,), pattern.conditions)
 
 
-def _shape(axes: tuple[Axis, ...], sizes: Mapping[str, Size]) -> tuple[Size, ...]:
-    """Return the sizes of axes; of a composite axis the product, of the unit axis 1."""
-    return tuple([sizes[a[0]] if len(a) == 1 else cast("Size", product([sizes[n] for n in a])) for a in axes])
+def _shapes(pattern: Pattern, sizes: Mapping[str, Size]) -> list[tuple[Size, ...]]:
+    """Return the shapes of the operands and the output; a composite axis is the product of its names."""
+    if pattern.layout is None:
+        return [tuple([sizes[n] for n in term]) for term in (*pattern.terms, pattern.result)]
+    return [tuple(cast("Size", product([sizes[n] for n in axis])) for axis in axes) for axes in pattern.layout]
 
 
 def _products(pattern: Pattern, tree: Tree | None) -> list[Product]:
-    axes = [tuple([n for axis in operand for n in axis]) for operand in pattern.operands]
-    out = tuple([n for axis in pattern.output for n in axis])
+    axes, out = pattern.terms, pattern.result
     if tree is None or len(axes) < 3:
-        return [Product(tuple(range(len(axes))), tuple(axes), out)]
+        return [Product(tuple(range(len(axes))), axes, out)]
     return _pairs(pattern.names, axes, out, tree)
 
 
-def _pairs(names: tuple[str, ...], axes: list[tuple[str, ...]], out: tuple[str, ...], tree: Tree) -> list[Product]:
+def _pairs(
+    names: tuple[str, ...], axes: tuple[tuple[str, ...], ...], out: tuple[str, ...], tree: Tree
+) -> list[Product]:
     """Return one product a pair; a pair keeps the axes that the output or another operand still needs."""
     uses = {n: sum(n in operand for operand in axes) + (n in out) for n in names}
     products: list[Product] = []

@@ -93,7 +93,7 @@ def candidates(pattern: Pattern, sizes: Mapping[str, Size], convention: Conventi
 
     """
     sizes = full_sizes(pattern, sizes)
-    operands = [tuple(n for axis in o for n in axis) for o in pattern.operands]
+    operands = pattern.terms
     symbolic = any(isinstance(s, Poly) for s in sizes.values())
     most = MAX_SYMBOLIC if symbolic else MAX_NUMERIC
     if len(operands) > most:
@@ -107,7 +107,10 @@ def candidates(pattern: Pattern, sizes: Mapping[str, Size], convention: Conventi
         raise AmbiguousOrderError(msg)
     # MACs and other operations have no common total; their order is judged as under 2n
     counted = convention_of("2n") if convention.contraction == "mac" else convention
-    output = frozenset(n for axis in pattern.output for n in axis)
+    output = frozenset(pattern.result)
+    if len(operands) == 1:  # nothing to order, but its axes may be summed
+        (step,) = lower(pattern, sizes, None).ops
+        return {0: add(tally(contraction.work(step), counted).values())}
     return _search(operands, output, sizes, counted, _cheaper_symbolic if symbolic else _cheaper_numeric)
 
 
@@ -123,7 +126,7 @@ def _cheaper_symbolic(a: Expr, b: Expr) -> bool:
 
 
 def _search(
-    operands: list[tuple[str, ...]],
+    operands: tuple[tuple[str, ...], ...],
     output: frozenset[str],
     sizes: Mapping[str, Size],
     convention: Convention,

@@ -22,28 +22,41 @@ Axis = tuple[str, ...]
 
 
 class Pattern(NamedTuple):
-    """A parsed pattern: `operands` and `output` as tuples of axes, and the text it came from.
+    """A parsed pattern, and the text it came from.
 
-    `names` are in order of first appearance; `ellipsis` is the name that stands for the product of the batch axes
-    `...`, or None.
+    `terms` are the names of each operand and `result` those of the output, in order; `names` are all of them by first
+    appearance; `ellipsis` is the name that stands for the product of the batch axes `...`, or None. `layout` says how
+    names form axes, operands first and then the output, where some axis is composite or `1`; None where each name
+    is an axis of its own, as in most patterns.
     """
 
     text: str
-    operands: tuple[tuple[Axis, ...], ...]
-    output: tuple[Axis, ...]
+    terms: tuple[tuple[str, ...], ...]
+    result: tuple[str, ...]
     names: tuple[str, ...]
     ellipsis: str | None = None
+    layout: tuple[tuple[Axis, ...], ...] | None = None
+
+    @property
+    def operands(self) -> tuple[tuple[Axis, ...], ...]:
+        """The axes of each operand, each a tuple of names: one, several for `(h d)`, none for `1`."""
+        return self.layout[:-1] if self.layout else tuple(tuple((n,) for n in term) for term in self.terms)
+
+    @property
+    def output(self) -> tuple[Axis, ...]:
+        """The axes of the output."""
+        return self.layout[-1] if self.layout else tuple((n,) for n in self.result)
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """What the pattern takes for granted."""
-        if not self.ellipsis and all(self.operands):
+        if not self.ellipsis and all(self.terms):
             return ()
         batch = (
             f"{self.ellipsis} is the product of the axes in '...': equal in all operands that have it, none broadcast"
         )
         scalars = [f"operand {i} is a scalar" for i, operand in enumerate(self.operands, 1) if not operand]
-        return tuple(([batch] if self.ellipsis else []) + (scalars if len(self.operands) > 1 else []))
+        return tuple(([batch] if self.ellipsis else []) + (scalars if len(self.terms) > 1 else []))
 
 
 @lru_cache(maxsize=4096)
@@ -99,10 +112,14 @@ def parse(text: str, notation: str = "einops") -> Pattern:
         batch = f"batch_{int(batch[6:] or 0) + 1}"
     operands = tuple(_operand(text, start, end, notation, batch) for start, end in bounds)
     output = _operand(text, right, len(text), notation, batch)
-    seen = dict.fromkeys(n for operand in operands for axis in operand for n in axis)
+    terms = tuple(_flat(operand) for operand in operands)
+    seen = dict.fromkeys(n for term in terms for n in term)
     if len(seen) > MAX_AXES:
         _fail(text, 0, f"{len(seen):,} axes; at most {MAX_AXES:,} are taken")
-    pattern = Pattern(text, operands, output, tuple(seen), batch if batch in seen and taken else None)
+    ellipsis = batch if batch in seen and taken else None
+    layout = (*operands, output)
+    simple = all(len(axis) == 1 for operand in layout for axis in operand)
+    pattern = Pattern(text, terms, _flat(output), tuple(seen), ellipsis, None if simple else layout)
     _check_output(pattern, right, batch, notation)
     return pattern
 
@@ -110,11 +127,15 @@ def parse(text: str, notation: str = "einops") -> Pattern:
 def _read_plain(text: str) -> Pattern | None:
     """Read a pattern of plain names, or leave it to the careful reader, which says what is wrong."""
     left, _, right = text.partition("->")
-    operands = tuple([tuple([(n,) for n in part.split()]) for part in left.split(",")])
-    output = right.split()
-    names = dict.fromkeys(left.replace(",", " ").split())
-    fits = len(set(output)) == len(output) and names.keys() >= set(output)
-    return Pattern(text, operands, tuple([(n,) for n in output]), tuple(names)) if fits else None
+    terms = tuple([tuple(part.split()) for part in left.split(",")])
+    result = tuple(right.split())
+    names = dict.fromkeys([n for term in terms for n in term])
+    fits = len(set(result)) == len(result) and names.keys() >= set(result)
+    return Pattern(text, terms, result, tuple(names)) if fits else None
+
+
+def _flat(operand: tuple[Axis, ...]) -> tuple[str, ...]:
+    return tuple(n for axis in operand for n in axis)
 
 
 def _arrow(text: str, notation: str) -> tuple[int, int]:
@@ -230,7 +251,7 @@ def _check_output(pattern: Pattern, right: int, batch: str, notation: str) -> No
     """Check that every output axis is in an operand, and stands once."""
     text, known = pattern.text, pattern.names
     used: set[str] = set()
-    for n in (n for axis in pattern.output for n in axis):
+    for n in pattern.result:
         shown = "..." if n == batch and batch not in _words(text) else n
         where = _place_of(text, right, shown)
         if n not in known:

@@ -12,7 +12,7 @@ from symacct.dtypes import AnyFormat
 from symacct.errors import ConventionError, MixedUnitsError, one_of
 from symacct.expr import Expr, Sympy, SympySymbol, add, divide, names_in, symbol, to_sympy
 from symacct.graph import Condition, Graph
-from symacct.rules import work_of
+from symacct.rules import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ class Account:
     @cached_property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return counts_of([work_of(op, self.graph) for op in self.graph.ops], self.convention)
+        return counts_of([rule_of(op).work(op, self.graph) for op in self.graph.ops], self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
@@ -92,7 +92,7 @@ class Account:
         if quantity == "flops":
             return self._flops
         if quantity == "matmul_flops":
-            works = [matmul_work(work_of(op, self.graph)) for op in self.graph.ops]
+            works = [matmul_work(rule_of(op).work(op, self.graph)) for op in self.graph.ops]
             return add(counts_of(works, self.convention).values())
         if quantity == "bytes":
             return self._traffic
@@ -107,7 +107,7 @@ class Account:
             both = " and ".join(f"{amount} {unit}" for unit, amount in self.counts.items())
             msg = f"under the convention {self.convention.label} this is {both}: two units, not one number; see .counts"
             raise MixedUnitsError(msg)
-        return add(self.counts.values())
+        return next(iter(self.counts.values()), 0)
 
     @cached_property
     def _traffic(self) -> Expr:

@@ -15,20 +15,30 @@ from symacct.errors import ConventionError, InconclusiveError, nearest, one_of
 from symacct.explanation.steps import Block, bytes_block, quotient_block, work_block
 from symacct.explanation.value import Answer, Explanation
 from symacct.pattern import parse
-from symacct.rules import work_of
 
-_MEANING = {
-    "2n": "a sum of n products is 2n operations",
-    "exact": "a sum of n products is n multiplies and n - 1 adds",
-    "mac": "a sum of n products is n multiply-accumulates",
-    "unit": "as 2n, and one for each call of a named function",
+_MEANING: Mapping[str, Mapping[str, str]] = {
+    "2n": {
+        "contract": "a sum of n products is 2n operations",
+        "mul": "a multiply is one operation",
+        "reduce": "a sum of n terms is n operations",
+    },
+    "exact": {
+        "contract": "a sum of n products is n multiplies and n - 1 adds",
+        "mul": "a multiply is one operation",
+        "reduce": "a sum of n terms is n - 1 adds",
+    },
+    "mac": {
+        "contract": "a sum of n products is n multiply-accumulates",
+        "mul": "a multiply is one operation",
+        "reduce": "a sum of n terms is n operations",
+    },
 }
 # Who else prints the number. opt_einsum was compared on all contractions, the others on matrix products.
 _ANY_PRODUCT = {"2n": "opt_einsum's count"}
 _MATRIX_PRODUCT = {
     "2n": "opt_einsum and torch's FlopCounterMode print this",
     "exact": "torch-flops prints this",
-    "mac": "cotengra, fvcore and thop print this",
+    "mac": "cotengra and fvcore print this",
 }
 
 
@@ -69,10 +79,29 @@ def explain(
     --------
     >>> import symacct as sa
     >>> print(sa.explain("b d, d k -> b k", b=4, d=5, k=6))
+    flops of b d, d k -> b k   with b = 4, d = 5, k = 6
+     convention   flops
+     2n           240 FLOP   a sum of n products is 2n operations; opt_einsum and
+                             torch's FlopCounterMode print this
+     exact        216 FLOP   a sum of n products is n multiplies and n - 1 adds;
+                             torch-flops prints this
+     mac          120 MAC    a sum of n products is n multiply-accumulates; cotengra
+                             and fvcore print this
+     unit         240 FLOP   as 2n; only named functions differ
+    <BLANKLINE>
+    operations of b d, d k -> b k
+     axes      b = 4, d = 5, k = 6; summed: d, which the output lacks
+     points    b*d*k = 120, the product of all axes
+     outputs   b*k = 24
+     each      output is a sum of 5 products: 5 multiplies and 4 adds
+     exact     120 multiplies and 96 adds: 216 FLOP
+     2n        2 a point: 240 FLOP
+     mac       1 MAC a point: 120 MAC
 
     """
-    if of not in _READINGS:
-        msg = f"cannot explain {of!r}; known: {one_of(_READINGS)}.{nearest(str(of), _READINGS)}"
+    if not isinstance(of, str) or of not in _READINGS:
+        hint = nearest(of, _READINGS) if isinstance(of, str) else " To size an axis called 'of', use sizes={'of': ...}."
+        msg = f"cannot explain {of!r}; known: {one_of(_READINGS)}.{hint}"
         raise ConventionError(msg)
     counted = account(pattern, sizes=sizes, notation=notation, order=order, dtype=dtype, **axes)
     answers, blocks = _READINGS[of](counted)
@@ -88,25 +117,34 @@ def _under(counted: Account) -> list[Account]:
 
 
 def _flops(counted: Account) -> tuple[list[Answer], list[Block]]:
-    meaning = _meaning(counted)
+    meaning, others = _meaning(counted), _others(counted)
     answers = []
     for a in _under(counted):
-        amounts = tuple((amount, unit) for unit, amount in a.counts.items())
-        answers.append(Answer(a.convention.name, amounts or ((0, "FLOP"),), meaning[a.convention.name]))
+        name = a.convention.name
+        amounts = tuple((amount, unit) for unit, amount in a.counts.items()) or ((0, "FLOP"),)
+        note = "; ".join(text for text in (meaning[name], others.get(name)) if text)
+        answers.append(Answer(name, amounts, note))
     return answers, [work_block(counted, op) for op in counted.graph.ops]
 
 
+def _primitives(counted: Account) -> set[str]:
+    return {primitive for step in counted.steps for primitive, _ in step.work}
+
+
 def _meaning(counted: Account) -> dict[str, str]:
-    """Return what each convention says, and which known tool prints the same for this computation."""
-    ops = counted.graph.ops
-    primitives = {primitive for op in ops for primitive, _ in work_of(op, counted.graph)}
+    """Return what each convention says of this computation."""
+    present = _primitives(counted)
+    said = {name: "; ".join(t for p, t in texts.items() if p in present) for name, texts in _MEANING.items()}
+    return {**said, "unit": "as 2n; only named functions differ"}
+
+
+def _others(counted: Account) -> Mapping[str, str]:
+    """Return which known tools print the same for this computation, by convention."""
+    ops, present = counted.graph.ops, _primitives(counted)
     e = ops[0].einsum
-    others: Mapping[str, str] = {}
     if len(ops) == 1 and e and matmul_like([frozenset(o) for o in (*e.operands, e.output)]):
-        others = _MATRIX_PRODUCT
-    elif primitives and "reduce" not in primitives:
-        others = _ANY_PRODUCT
-    return {name: f"{text}; {others[name]}" if name in others else text for name, text in _MEANING.items()}
+        return _MATRIX_PRODUCT
+    return _ANY_PRODUCT if present and "reduce" not in present else {}
 
 
 def _bytes(counted: Account) -> tuple[list[Answer], list[Block]]:
@@ -129,7 +167,7 @@ def _bound(pattern: str, counted: Account, sizes: Mapping[str, Any], notation: s
         return Answer("lower bound", (), str(error))
     assert not isinstance(found, list)
     if found.exponent == 0:
-        return Answer("lower bound", ((found.compulsory, "elements"),), f"compulsory, {nest}")
+        return Answer("lower bound", ((found.compulsory, "elements"),), f"compulsory traffic, {nest}")
     if found.constant is None:
         order = ((found.order_form, "elements"),)
         return Answer("lower bound", order, f"the order alone, its constant is not known; {nest}")
@@ -137,6 +175,7 @@ def _bound(pattern: str, counted: Account, sizes: Mapping[str, Any], notation: s
 
 
 def _intensity(counted: Account) -> tuple[list[Answer], list[Block]]:
+    meaning = _meaning(counted)
     answers, rows = [], []
     for a in _under(counted):
         name = a.convention.name
@@ -144,9 +183,9 @@ def _intensity(counted: Account) -> tuple[list[Answer], list[Block]]:
             answers.append(Answer(name, (), "MACs and operations are not added up"))
             continue
         ratio = a.total("intensity")
-        answers.append(Answer(name, ((ratio, a.unit("intensity")),), _MEANING[name]))
+        answers.append(Answer(name, ((ratio, a.unit("intensity")),), meaning[name]))
         rows.append((name, a.total("flops"), ratio))
-    blocks = [block(counted, op) for op in counted.graph.ops for block in (work_block, bytes_block)]
+    blocks = [block(counted, op) for block in (work_block, bytes_block) for op in counted.graph.ops]
     return answers, [*blocks, quotient_block(counted, rows)]
 
 

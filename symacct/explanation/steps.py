@@ -10,7 +10,7 @@ from symacct.conventions import Key, Work, convention_of, tally
 from symacct.dtypes import AnyFormat, BlockFormat
 from symacct.expr import Expr, add, multiply, product, to_text
 from symacct.graph import Einsum, Op
-from symacct.rules import rule_of, work_of
+from symacct.rules import rule_of
 
 POINTS: Key = ("contract", "points")
 OUTPUTS: Key = ("contract", "outputs")
@@ -27,29 +27,36 @@ class Block(NamedTuple):
 
 
 def amounts_text(amounts: Iterable[tuple[Expr, str]]) -> str:
-    """Write amounts with their units, side by side."""
-    return " and ".join(f"{to_text(amount)} {unit}" for amount, unit in amounts)
+    """Write amounts with their units, side by side; a bound in elements term by term, the leading one first."""
+    return " and ".join(f"{to_text(amount, factored=unit != 'elements')} {unit}" for amount, unit in amounts)
+
+
+def axes_of(e: Einsum) -> list[str]:
+    """Return the axes that one operation has, each once."""
+    return list(dict.fromkeys(a for operand in e.operands for a in operand))
 
 
 def work_block(account: Account, op: Op) -> Block:
     """Explain the operations of one einsum: what is summed, how many products, what each convention counts."""
     e = op.einsum
     assert e is not None
-    work = work_of(op, account.graph)
+    work = account.steps[op.id].work
     lone = _lone(e)
     first = [("first", _summed_first(lone, work))] if lone else []
     early = {a for _, axes in lone for a in axes}
     lines = [("axes", _axes(e)), *first, *_products(e, work, early), *_counts(e, work)]
-    return Block(_title(account, op), tuple(lines))
+    return Block(_title("operations", account, op), tuple(lines))
 
 
-def _title(account: Account, op: Op) -> str:
-    return op.label if len(account.graph.ops) == 1 else f"step {op.id + 1}: {op.label}"
+def _title(what: str, account: Account, op: Op) -> str:
+    step = f"step {op.id + 1}, " if len(account.graph.ops) > 1 else ""
+    return f"{what} of {step}{op.label}"
 
 
 def _axes(e: Einsum) -> str:
-    shown = ", ".join(n if to_text(s) == n else f"{n} = {to_text(s)}" for n, s in e.sizes.items())
-    gone = [n for n in e.sizes if n not in e.output]
+    sizes = {a: to_text(e.sizes[a]) for a in axes_of(e)}
+    shown = ", ".join(a if size == a else f"{a} = {size}" for a, size in sizes.items())
+    gone = [a for a in sizes if a not in e.output]
     if not gone:
         return f"{shown or 'none, these are scalars'}; nothing is summed"
     return f"{shown}; summed: {', '.join(gone)}, which the output lacks"
@@ -67,32 +74,28 @@ def _lone(e: Einsum) -> list[tuple[int, list[str]]]:
 
 def _summed_first(lone: list[tuple[int, list[str]]], work: Work) -> str:
     whose = " and ".join(f"{', '.join(axes)} of operand {i}" for i, axes in lone)
-    adds = to_text(add((work[TERMS], -work[SUMS])))
-    return (
-        f"sum {whose}, which nothing else has: {to_text(work[TERMS])} terms into "
-        f"{to_text(work[SUMS])} sums, {adds} adds"
-    )
+    adds = _many(add((work[TERMS], -work[SUMS])), "add")
+    return f"sum {whose}, which nothing else has: {_many(work[TERMS], 'term')} into {_many(work[SUMS], 'sum')}, {adds}"
 
 
 def _products(e: Einsum, work: Work, early: set[str]) -> list[tuple[str, str]]:
     """Say what is multiplied, and over how much is summed; all amounts are the work vector's."""
-    axes = [a for a in e.sizes if a not in early]
+    axes = [a for a in axes_of(e) if a not in early]
     kept = [a for a in axes if a in e.output]
     length = e.size(a for a in axes if a not in e.output)
+    adds = _many(add((length, -1)), "add")
     operands = len(e.operands)
     if POINTS in work:
-        multiplies = to_text(multiply(operands - 1, length))
         of_many = f" of {operands} operands" if operands > 2 else ""
-        each = (
-            f"output is a sum of {to_text(length)} products{of_many}: {multiplies} multiplies and {_less(length)} adds"
-        )
+        multiplies = _many(multiply(operands - 1, length), "multiply")
+        each = f"output is a sum of {_many(length, 'product')}{of_many}: {multiplies} and {adds}"
         points = f"{_named(axes, work[POINTS])}, the product of all axes{' that are left' if early else ''}"
         return [("points", points), ("outputs", _named(kept, work[OUTPUTS])), ("each", each)]
     if MULTIPLIES in work:
         each = f"output is one product of {operands} operands; nothing is summed over it"
         return [("outputs", _named(kept, e.size(kept))), ("each", each)]
     if TERMS in work:
-        each = f"output is a sum of {to_text(length)} terms: {_less(length)} adds"
+        each = f"output is a sum of {_many(length, 'term')}: {adds}"
         return [("terms", _named(axes, work[TERMS])), ("outputs", _named(kept, work[SUMS])), ("each", each)]
     return [("each", "output is an element of the operand: nothing is multiplied or summed")]
 
@@ -103,32 +106,32 @@ def _named(axes: list[str], amount: Expr) -> str:
     return names if names == text else f"{names} = {text}"
 
 
-def _less(length: Expr) -> str:
-    text = to_text(add((length, -1)))
-    return f"({text})" if " " in text else text
+def _many(amount: Expr, noun: str) -> str:
+    plural = {"multiply": "multiplies"}.get(noun, noun + "s")
+    return f"{to_text(amount)} {noun if amount == 1 else plural}"
 
 
 def _counts(e: Einsum, work: Work) -> list[tuple[str, str]]:
     """Say how each convention comes to its number."""
     if not work:
-        return [("count", "0 FLOP in every convention; what is moved is in of='bytes'")]
-    more = len(e.operands) - 2
-    others = (
-        [f"{more} multipl{'ies' if more > 1 else 'y'} more a point"] if POINTS in work and more else ["1 a multiply"]
-    )
-    rest = (others if MULTIPLIES in work else []) + (["1 a term of a plain sum"] if TERMS in work else [])
+        return [("count", "0 FLOP in every convention")]
+    more = _many(len(e.operands) - 2, "multiply")
+    rest = []
+    if MULTIPLIES in work:
+        rest.append(f"{more} more a point" if POINTS in work else "1 a multiply")
+    if TERMS in work:
+        rest.append("1 a term of a plain sum")
     multiplies = add((work.get(POINTS, 0), work.get(MULTIPLIES, 0)))
     adds = add((work.get(POINTS, 0), -work.get(OUTPUTS, 0), work.get(TERMS, 0), -work.get(SUMS, 0)))
-    products = POINTS in work
+    double, single = (["2 a point"], ["1 MAC a point"]) if POINTS in work else ([], [])
     return [
-        ("exact", f"{to_text(multiplies)} multiplies and {to_text(adds)} adds: {counted(work, 'exact')}"),
-        ("2n", f"{', '.join((['2 a point'] if products else []) + rest)}: {counted(work, '2n')}"),
-        ("mac", f"{', '.join((['1 MAC a point'] if products else []) + rest)}: {counted(work, 'mac')}"),
+        ("exact", f"{_many(multiplies, 'multiply')} and {_many(adds, 'add')}: {_counted(work, 'exact')}"),
+        ("2n", f"{', '.join(double + rest)}: {_counted(work, '2n')}"),
+        ("mac", f"{', '.join(single + rest)}: {_counted(work, 'mac')}"),
     ]
 
 
-def counted(work: Work, convention: str) -> str:
-    """Return the amounts of a work vector under a convention, with units."""
+def _counted(work: Work, convention: str) -> str:
     return amounts_text((x, unit) for unit, x in tally(work, convention_of(convention)).items())
 
 
@@ -144,9 +147,9 @@ def bytes_block(account: Account, op: Op) -> Block:
         for part, (name, amount) in zip(touched, moved, strict=True):
             elements = product(part.shape)
             whole = elements == graph.tensors[part.tensor].numel
-            what = f"{to_text(elements)} elements{'' if whole else ' (the diagonal)'}"
+            what = _many(elements, "element") + ("" if whole else " (the diagonal)")
             lines.append((f"{name}, {verb}", f"{what}, {_format(account.formats[part.tensor])}: {to_text(amount)} B"))
-    return Block(_title(account, op), (*lines, ("together", f"{to_text(step.bytes)} B")))
+    return Block(_title("bytes", account, op), (*lines, ("together", f"{to_text(step.bytes)} B")))
 
 
 def _format(fmt: AnyFormat) -> str:
@@ -160,7 +163,11 @@ def _format(fmt: AnyFormat) -> str:
 
 def quotient_block(account: Account, rows: Iterable[tuple[str, Expr, Expr]]) -> Block:
     """Explain intensities: `rows` are a convention, its operations and their quotient by the bytes."""
-    moved = to_text(account.total("bytes"))
-    moved = f"({moved})" if not moved.isalnum() else moved
-    lines = [(name, f"({to_text(work)}) / {moved} = {to_text(ratio)}") for name, work, ratio in rows]
+    moved = _factor(account.total("bytes"))
+    lines = [(name, f"{_factor(work)} / {moved} = {to_text(ratio)}") for name, work, ratio in rows]
     return Block("operations / bytes", tuple(lines))
+
+
+def _factor(amount: Expr) -> str:
+    text = to_text(amount)
+    return text if text.isalnum() else f"({text})"

@@ -24,6 +24,8 @@ from symacct.expr.poly import (
     whole,
 )
 
+MAX_POWER_TERMS = 2_000
+
 
 def power(x: Expr, exponent: Number) -> Expr:
     """Raise to a rational power exactly, or keep the base as a group.
@@ -37,6 +39,8 @@ def power(x: Expr, exponent: Number) -> Expr:
     exponent = whole(Fraction(exponent))
     if exponent == 1:
         return x
+    if exponent == 0:
+        return 1
     if not isinstance(x, Poly):
         return _number_power(x, exponent)
     if len(x.terms) == 1:
@@ -44,6 +48,9 @@ def power(x: Expr, exponent: Number) -> Expr:
         scaled = tuple((base, whole(e * exponent)) for base, e in m)
         return multiply(_number_power(c, exponent), expand_groups(scaled, 1) if exponent > 0 else Poly({scaled: 1}))
     if type(exponent) is int and exponent >= 0:
+        if math.comb(len(x.terms) + exponent - 1, exponent) > MAX_POWER_TERMS:
+            msg = f"the power {exponent} of a sum with {len(x.terms)} terms would not be readable; give some sizes as numbers"
+            raise ExpressionError(msg)
         out: Expr = 1
         for _ in range(exponent):
             out = multiply(out, x)
@@ -54,6 +61,8 @@ def power(x: Expr, exponent: Number) -> Expr:
 def group_power(x: Poly, exponent: Number) -> Expr:
     """Keep a sum to a negative or fractional power: its monomial factor outside, the primitive rest as one atom."""
     content, common, rest = split_content(x)
+    if content < 0 and type(exponent) is Fraction:
+        content, rest = -content, -rest
     outside = multiply(_number_power(content, exponent), power(monomial(common), exponent))
     if not isinstance(rest, Poly):
         return outside

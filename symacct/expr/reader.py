@@ -224,14 +224,25 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
 
 def value(tree: Tree, text: str) -> Expr:
     """Work out a tree; `text` is what it was read from, for the caret of an error."""
-    if isinstance(tree, Leaf):
-        return _number(tree, text) if tree.kind == "number" else name(unicodedata.normalize("NFKC", tree.text))
-    try:
-        return _apply(tree, [value(part, text) for part in tree.parts])
-    except ExpressionError as error:
-        if "\n" in str(error):
-            raise
-        raise _error(text, tree.start, str(error)) from None
+    chain: list[Node] = []
+    while isinstance(tree, Node):  # a long sum nests to the left, so there is no recursion on that side
+        chain.append(tree)
+        tree = tree.parts[0]
+    out = _number(tree, text) if tree.kind == "number" else _name(tree, text)
+    for node in reversed(chain):
+        try:
+            out = _apply(node, [out, *(value(part, text) for part in node.parts[1:])])
+        except ExpressionError as error:
+            if "\n" in str(error):
+                raise
+            raise _error(text, node.start, str(error)) from None
+    return out
+
+
+def _name(leaf: Leaf, text: str) -> Poly:
+    if not leaf.text.isidentifier():  # a superscript two is no digit, but becomes one when normalised
+        raise _error(text, leaf.start, f"{leaf.text[:40]!r} is not a name; a power is written a**2", len(leaf.text))
+    return name(unicodedata.normalize("NFKC", leaf.text))
 
 
 def _apply(node: Node, parts: list[Expr]) -> Expr:
@@ -262,7 +273,7 @@ def _power(base: Expr, exponent: Expr) -> Expr:
 
 def _number(leaf: Leaf, text: str) -> Number:
     digits, _, exponent = leaf.text.lower().partition("e")
-    if len(digits) > MAX_DIGITS or abs(int(exponent or 0)) > MAX_DIGITS:
+    if len(digits) > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MAX_DIGITS:
         raise _error(text, leaf.start, f"a number of more than {MAX_DIGITS} digits")
     x = Fraction(digits.replace("_", "")) * Fraction(10) ** int(exponent or 0)
     return x.numerator if x.denominator == 1 else x

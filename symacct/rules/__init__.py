@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from symacct.conventions import Work
 from symacct.errors import UnknownOpError, one_of
-from symacct.graph import Graph, Op
+from symacct.graph import Op
 from symacct.rules import contraction, pointwise
 from symacct.rules.rule import Read, Rule
 
 RULES: dict[str, Rule] = {**contraction.RULES, **pointwise.RULES}
 
-__all__ = ["RULES", "Read", "Rule", "rule_of", "work_of"]
+__all__ = ["RULES", "Read", "Rule", "rule_of"]
 
 
 def rule_of(op: Op) -> Rule:
@@ -22,12 +21,8 @@ def rule_of(op: Op) -> Rule:
         There is no rule; nothing is ever taken as free by default.
 
     """
-    if op.kind not in RULES:
+    rule = RULES.get(op.kind)
+    if rule is None:
         msg = f"no rule for the operation {op.kind!r}; known: {one_of(sorted(RULES))}"
         raise UnknownOpError(msg)
-    return RULES[op.kind]
-
-
-def work_of(op: Op, graph: Graph) -> Work:
-    """Return what an operation executes."""
-    return rule_of(op).work(op, graph)
+    return rule

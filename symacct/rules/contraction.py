@@ -24,7 +24,7 @@ def work(op: Op, _graph: Graph) -> Work:
     e = op.einsum
     assert e is not None
     if len(e.operands) == 1:
-        return _collected(_reduction(e, set(e.operands[0]), set(e.output)))
+        return _reduction(e, set(e.operands[0]), set(e.output))
     return _nest(e) if e.nest or len(e.operands) > 2 else pair_work(e)
 
 
@@ -32,36 +32,33 @@ def pair_work(e: Einsum) -> Work:
     """Return the work of one product of two operands, lone axes summed first."""
     first, second, out = set(e.operands[0]), set(e.operands[1]), set(e.output)
     shared = (first & second) | out
+    product = _product_of(e, shared, out, 2)
     if first | second == shared:
-        return dict(_product_of(e, shared, out, 2))
-    lone = _reduction(e, first, first & shared) + _reduction(e, second, second & shared)
-    return _collected(lone + _product_of(e, shared, out, 2))
+        return product
+    return _sum(_reduction(e, first, first & shared), _reduction(e, second, second & shared), product)
 
 
 def _nest(e: Einsum) -> Work:
-    return _collected(_product_of(e, {a for operand in e.operands for a in operand}, set(e.output), len(e.operands)))
+    return _product_of(e, {a for operand in e.operands for a in operand}, set(e.output), len(e.operands))
 
 
-def _product_of(e: Einsum, axes: set[str], out: set[str], operands: int) -> list[tuple[Key, Expr]]:
+def _product_of(e: Einsum, axes: set[str], out: set[str], operands: int) -> dict[Key, Expr]:
     points = e.size(axes)
     if axes <= out:
-        return [(("mul", "points"), (operands - 1) * points)]
-    parts: list[tuple[Key, Expr]] = [(("contract", "points"), points), (("contract", "outputs"), e.size(axes & out))]
-    return parts if operands == 2 else [*parts, (("mul", "points"), (operands - 2) * points)]
+        return {("mul", "points"): (operands - 1) * points}
+    work: dict[Key, Expr] = {("contract", "points"): points, ("contract", "outputs"): e.size(axes & out)}
+    return work if operands == 2 else {**work, ("mul", "points"): (operands - 2) * points}
 
 
-def _reduction(e: Einsum, axes: set[str], kept: set[str]) -> list[tuple[Key, Expr]]:
+def _reduction(e: Einsum, axes: set[str], kept: set[str]) -> dict[Key, Expr]:
     if axes <= kept:
-        return []
-    return [
-        (("reduce", "points"), e.size(axes)),
-        (("reduce", "outputs"), e.size(axes & kept)),
-    ]
+        return {}
+    return {("reduce", "points"): e.size(axes), ("reduce", "outputs"): e.size(axes & kept)}
 
 
-def _collected(parts: list[tuple[Key, Expr]]) -> Work:
+def _sum(*works: dict[Key, Expr]) -> Work:
     out: dict[Key, Expr] = {}
-    for key, amount in parts:
+    for key, amount in (item for work in works for item in work.items()):
         out[key] = add((out[key], amount)) if key in out else amount
     return out
 

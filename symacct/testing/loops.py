@@ -14,16 +14,31 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from symacct.errors import ConventionError, UndefinedSizeError, one_of
-from symacct.pattern import Axis, Pattern, parse
+from symacct.pattern import Axis, parse
 from symacct.testing.counting import Calls, Counted, fma
 
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
 """Which operands are multiplied first, by number from 0: ``((0, 1), 2)``."""
 
 WAYS = ("2n", "exact", "mac")
+
+
+class Spec(NamedTuple):
+    """A pattern and what it means: the axes of each operand and of the output, each axis a tuple of names."""
+
+    text: str
+    operands: tuple[tuple[Axis, ...], ...]
+    output: tuple[Axis, ...]
+    names: tuple[str, ...]
+
+
+def spec_of(text: str) -> Spec:
+    """Read a pattern; the one thing that loops take from the engine, and only for those who hold a text."""
+    parsed = parse(text)
+    return Spec(text, parsed.operands, parsed.output, parsed.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +157,7 @@ def all_trees(operands: Sequence[int]) -> Iterator[Tree]:
 
 
 def run(
-    pattern: str | Pattern,
+    pattern: str | Spec,
     sizes: Mapping[str, int],
     *,
     way: str = "exact",
@@ -155,7 +170,7 @@ def run(
     Parameters
     ----------
     pattern
-        An einsum pattern.
+        An einsum pattern, or a `Spec`.
     sizes
         A number for each name (``batch`` for the product of the axes in ``...``); keep them small.
     way
@@ -183,14 +198,14 @@ def run(
     if way not in WAYS:
         msg = f"unknown way to run {way!r}; known: {one_of(WAYS)}"
         raise ConventionError(msg)
-    parsed = parse(pattern) if isinstance(pattern, str) else pattern
-    if missing := [n for n in parsed.names if n not in sizes]:
-        msg = f"no size for {one_of(missing)}; loops need a number for each of {one_of(parsed.names)}"
+    spec = spec_of(pattern) if isinstance(pattern, str) else pattern
+    if missing := [n for n in spec.names if n not in sizes]:
+        msg = f"no size for {one_of(missing)}; loops need a number for each of {one_of(spec.names)}"
         raise UndefinedSizeError(msg)
-    program = _Program(parsed, sizes, way, values)
-    everything: Tree = left_tree(len(parsed.operands)) if tree is None else tree
+    program = _Program(spec, sizes, way, values)
+    everything: Tree = left_tree(len(spec.operands)) if tree is None else tree
     if nest or isinstance(everything, int):
-        program.step(tuple(range(len(parsed.operands))), parsed.output, alone_first=False)
+        program.step(tuple(range(len(spec.operands))), spec.output, alone_first=False)
     else:
         program.pairs(everything)
     result = program.tensors[-1]
@@ -201,13 +216,13 @@ class _Program:
     """The tensors and steps of a run."""
 
     def __init__(
-        self, pattern: Pattern, sizes: Mapping[str, int], way: str, values: Sequence[Sequence[int]] | None
+        self, spec: Spec, sizes: Mapping[str, int], way: str, values: Sequence[Sequence[int]] | None
     ) -> None:
-        self.pattern, self.sizes, self.way = pattern, sizes, way
+        self.spec, self.sizes, self.way = spec, sizes, way
         self.calls: Calls = Counter()
         self.steps: list[Step] = []
         self.tensors: list[Tensor] = []
-        for i, axes in enumerate(pattern.operands):
+        for i, axes in enumerate(spec.operands):
             numel = prod(sizes[n] for axis in axes for n in axis)
             own = values[i] if values else [(7 * place + 3 * i) % 11 - 4 for place in range(numel)]
             self.tensors.append(Tensor(axes, sizes, [Counted(v, self.calls) for v in own]))
@@ -216,10 +231,10 @@ class _Program:
         """Multiply two sides, each made first; the last of all yields the pattern's output."""
         sides = [side if isinstance(side, int) else self.pairs(side) for side in tree]
         inside = set(_leaves(tree))
-        if len(inside) == len(self.pattern.operands):
-            return self.step(tuple(sides), self.pattern.output, alone_first=True)
-        outside = [o for i, o in enumerate(self.pattern.operands) if i not in inside]
-        needed = {n for axes in (*outside, self.pattern.output) for axis in axes for n in axis}
+        if len(inside) == len(self.spec.operands):
+            return self.step(tuple(sides), self.spec.output, alone_first=True)
+        outside = [o for i, o in enumerate(self.spec.operands) if i not in inside]
+        needed = {n for axes in (*outside, self.spec.output) for axis in axes for n in axis}
         names = dict.fromkeys(n for side in sides for n in self.tensors[side].names)
         return self.step(tuple(sides), tuple((n,) for n in names if n in needed), alone_first=True)
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from hypothesis import strategies as st
 
-from symacct.pattern import Axis, Pattern
-from symacct.testing.loops import Tree, all_trees
+from symacct.pattern import Axis
+from symacct.testing.loops import Spec, Tree, all_trees
 
 NAMES = ("b", "d", "k", "i", "j", "E", "I", "N", "S", "pi", "beta", "lambda", "in", "x2", "seq1", "head_size", "β", "größe")
 """Names to draw from: short, long and unicode ones, keywords of Python, and names that mean something to sympy."""
@@ -18,6 +18,9 @@ ELLIPSIS = "batch"
 
 MAX_POINTS = 25_000
 """The product of the sizes of up to six names stays below this, so that a loop in plain Python takes a fraction of a second."""
+
+
+_ONE_IN_EIGHT = st.integers(0, 7).map(lambda n: n == 7)
 
 
 @st.composite
@@ -34,8 +37,8 @@ def patterns(
     ellipsis: bool = True,
     scalars: bool = True,
     names: tuple[str, ...] = NAMES,
-) -> Pattern:
-    """Draw a pattern, built without the parser: ``parse(pattern.text) == pattern`` is a property worth testing.
+) -> Spec:
+    """Draw a pattern together with what it means, built without the parser.
 
     Parameters
     ----------
@@ -61,17 +64,11 @@ def patterns(
     >>> holds()
 
     """
-    pool = draw(st.permutations(names))[: draw(st.integers(1, max_names))]
-    if ellipsis and draw(st.booleans()):
+    pool = draw(st.permutations(names))[: draw(st.integers(min(2, max_names), max_names))]
+    if ellipsis and draw(_ONE_IN_EIGHT):
         pool = [*pool[: max_names - 1], ELLIPSIS]
-    one = st.lists(
-        st.sampled_from(pool),
-        min_size=0 if scalars else 1,
-        max_size=4 if diagonals else min(4, len(pool)),
-        unique=not diagonals,
-    )
-    drawn = draw(st.lists(one, min_size=min_operands, max_size=max_operands))
-    operands = [[n for i, n in enumerate(o) if n != ELLIPSIS or n not in o[:i]] for o in drawn]
+    count = draw(st.integers(min_operands, max_operands))
+    operands = [_operand(draw, pool, diagonal=diagonals, scalar=scalars) for _ in range(count)]
     used = list(dict.fromkeys(n for o in operands for n in o))
     needed = [] if lone_axes else [n for n in used if sum(n in o for o in operands) == 1]
     optional = [n for n in used if n not in needed]
@@ -79,20 +76,28 @@ def patterns(
     output = draw(st.permutations(chosen))
     grouped = [_grouped(draw, o, composites=composites, units=units) for o in (*operands, output)]
     text = ", ".join(_written(o) for o in grouped[:-1]) + " -> " + _written(grouped[-1])
-    return Pattern(
-        text, tuple(grouped[:-1]), grouped[-1], tuple(used), ELLIPSIS if ELLIPSIS in used else None
-    )
+    return Spec(text, tuple(grouped[:-1]), grouped[-1], tuple(used))
+
+
+def _operand(draw: st.DrawFn, pool: list[str], *, diagonal: bool, scalar: bool) -> list[str]:
+    """Draw the names of one operand; now and then none, or one of them twice."""
+    rank = 0 if scalar and draw(_ONE_IN_EIGHT) else min(len(pool), draw(st.sampled_from((2, 3, 1, 2, 3, 4))))
+    chosen = draw(st.permutations(pool))[:rank]
+    again = [n for n in chosen if n != ELLIPSIS]
+    if diagonal and again and draw(_ONE_IN_EIGHT):
+        chosen = [*chosen, draw(st.sampled_from(again))]
+    return draw(st.permutations(chosen))
 
 
 def _grouped(draw: st.DrawFn, names: list[str], *, composites: bool, units: bool) -> tuple[Axis, ...]:
     """Join some neighbours to one axis, and put in some axes `1`."""
     axes: list[Axis] = []
     for n in names:
-        if composites and axes and axes[-1] and draw(st.integers(0, 4)) == 0:
+        if composites and axes and axes[-1] and draw(_ONE_IN_EIGHT):
             axes[-1] = (*axes[-1], n)
         else:
             axes.append((n,))
-        if units and draw(st.integers(0, 9)) == 0:
+        if units and draw(_ONE_IN_EIGHT):
             axes.append(())
     return tuple(axes)
 
@@ -118,7 +123,7 @@ def _size_sets(count: int, smallest: int) -> list[tuple[int, ...]]:
 
 
 @st.composite
-def sizes_for(draw: st.DrawFn, pattern: Pattern, *, smallest: int = 3) -> dict[str, int]:
+def sizes_for(draw: st.DrawFn, pattern: Spec, *, smallest: int = 3) -> dict[str, int]:
     """Draw a size for each name: pairwise different, at least `smallest`, co-prime up to five names.
 
     Formulas that are wrong often agree with right ones where sizes are equal, 1 or 2, or share a factor.
@@ -138,6 +143,6 @@ def sizes_for(draw: st.DrawFn, pattern: Pattern, *, smallest: int = 3) -> dict[s
     return dict(zip(pattern.names, draw(st.permutations(chosen)), strict=True))
 
 
-def trees(pattern: Pattern) -> st.SearchStrategy[Tree]:
+def trees(pattern: Spec) -> st.SearchStrategy[Tree]:
     """Draw an order in which to multiply the operands pairwise."""
     return st.sampled_from(list(all_trees(range(len(pattern.operands)))))
