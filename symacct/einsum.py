@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Size, name, product
@@ -45,14 +45,6 @@ def left_tree(operands: int) -> Tree:
     return tree
 
 
-class Product(NamedTuple):
-    """One operation of a lowered pattern: which tensors it takes, their axes, and the axes it keeps."""
-
-    inputs: tuple[int, ...]
-    operands: tuple[tuple[str, ...], ...]
-    output: tuple[str, ...]
-
-
 def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Graph:
     """Build the graph of a pattern: one operation a pair of `tree`, or one loop nest for None.
 
@@ -61,16 +53,20 @@ def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Gra
     sizes = full_sizes(pattern, sizes)
     shapes = _shapes(pattern, sizes)
     tensors = [Tensor(i, shapes[i], "input", f"operand {i + 1}") for i in range(len(pattern.terms))]
-    count = len(tensors)
+    inputs = tuple(range(len(tensors)))
+    if tree is None or len(inputs) < 3:
+        products = [(inputs, Einsum(pattern.terms, pattern.result, sizes, tree is None))]
+    else:
+        products = _pairs(pattern, sizes, tree)
     ops: list[Op] = []
-    products = _products(pattern, tree)
-    for i, (inputs, operands, out) in enumerate(products, 1):
-        last = i == len(products)
+    for operands, einsum in products:
         made = len(tensors)
-        shape = shapes[-1] if last else tuple([sizes[n] for n in out])
-        tensors.append(Tensor(made, shape, "output" if last else "act", "output" if last else f"step {i}"))
-        ops.append(Op(i - 1, "einsum", inputs, (made,), Einsum(operands, out, sizes, tree is None)))
-    return Graph(tuple(tensors), tuple(ops), tuple(range(count)), (len(tensors) - 1,), pattern.conditions)
+        ops.append(Op(len(ops), "einsum", operands, (made,), einsum))
+        if len(ops) < len(products):
+            tensors.append(Tensor(made, tuple([sizes[n] for n in einsum.output]), "act", f"step {len(ops)}"))
+        else:
+            tensors.append(Tensor(made, shapes[-1], "output", "output"))
+    return Graph(tuple(tensors), tuple(ops), inputs, (len(tensors) - 1,), pattern.conditions)
 
 
 def _shapes(pattern: Pattern, sizes: Mapping[str, Size]) -> list[tuple[Size, ...]]:
@@ -80,19 +76,11 @@ def _shapes(pattern: Pattern, sizes: Mapping[str, Size]) -> list[tuple[Size, ...
     return [tuple(cast("Size", product([sizes[n] for n in axis])) for axis in axes) for axes in pattern.layout]
 
 
-def _products(pattern: Pattern, tree: Tree | None) -> list[Product]:
-    axes, out = pattern.terms, pattern.result
-    if tree is None or len(axes) < 3:
-        return [Product(tuple(range(len(axes))), axes, out)]
-    return _pairs(pattern.names, axes, out, tree)
-
-
-def _pairs(
-    names: tuple[str, ...], axes: tuple[tuple[str, ...], ...], out: tuple[str, ...], tree: Tree
-) -> list[Product]:
+def _pairs(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree) -> list[tuple[tuple[int, ...], Einsum]]:
     """Return one product a pair; a pair keeps the axes that the output or another operand still needs."""
-    uses = {n: sum(n in operand for operand in axes) + (n in out) for n in names}
-    products: list[Product] = []
+    axes, out = pattern.terms, pattern.result
+    uses = {n: sum(n in operand for operand in axes) + (n in out) for n in pattern.names}
+    products: list[tuple[tuple[int, ...], Einsum]] = []
 
     def visit(node: Tree) -> tuple[int, tuple[str, ...], dict[str, int]]:
         if isinstance(node, int):
@@ -101,7 +89,7 @@ def _pairs(
         inside = {n: inside_a.get(n, 0) + inside_b.get(n, 0) for n in (*inside_a, *inside_b)}
         last = len(products) == len(axes) - 2
         kept = out if last else tuple(n for n in dict.fromkeys((*axes_a, *axes_b)) if inside[n] < uses[n])
-        products.append(Product((a, b), (axes_a, axes_b), kept))
+        products.append(((a, b), Einsum((axes_a, axes_b), kept, sizes)))
         return len(axes) + len(products) - 1, kept, inside
 
     visit(tree)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from symacct.conventions import Convention, convention_of, tally
-from symacct.einsum import Tree, full_sizes
+from symacct.einsum import Tree, full_sizes, lower
 from symacct.errors import AmbiguousOrderError
 from symacct.expr import (
     Expr,
@@ -26,6 +26,7 @@ from symacct.expr import (
 )
 from symacct.graph import Einsum
 from symacct.pattern import Pattern
+from symacct.rules import rule_of
 from symacct.rules.contraction import pair_work
 
 MAX_SYMBOLIC = 5
@@ -109,8 +110,8 @@ def candidates(pattern: Pattern, sizes: Mapping[str, Size], convention: Conventi
     counted = convention_of("2n") if convention.contraction == "mac" else convention
     output = frozenset(pattern.result)
     if len(operands) == 1:  # nothing to order, but its axes may be summed
-        (step,) = lower(pattern, sizes, None).ops
-        return {0: add(tally(contraction.work(step), counted).values())}
+        graph = lower(pattern, sizes, None)
+        return {0: add(tally(rule_of(graph.ops[0]).work(graph.ops[0], graph), counted).values())}
     return _search(operands, output, sizes, counted, _cheaper_symbolic if symbolic else _cheaper_numeric)
 
 

@@ -15,7 +15,7 @@ MAX_AXES = 1_000
 NOTATIONS = ("einops", "numpy")
 
 _TOKEN = re.compile(r"\s*(?:(\.\.\.|…)|([()])|(\w+)|(\S))")
-_PLAIN = re.compile(r"[a-zA-Z](?:[a-zA-Z0-9 ]|, (?=[a-zA-Z]))* -> ?(?:[a-zA-Z][a-zA-Z0-9]* ?)*")
+_PLAIN = re.compile(r"[a-zA-Z]\w*(?:,? [a-zA-Z]\w*)* ->(?: [a-zA-Z]\w*)*", re.ASCII)
 
 Axis = tuple[str, ...]
 """One position of a tensor: the names whose sizes it multiplies; none for the unit axis `1`."""

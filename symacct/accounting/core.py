@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.steps import Step, Term, Traffic, counts_of, step_of, traffic_terms
+from symacct.accounting.steps import Step, Term, Traffic, counts_of, one_unit, step_of, traffic_terms
 from symacct.conventions import Convention, Unit, matmul_work
 from symacct.dtypes import AnyFormat
-from symacct.errors import ConventionError, MixedUnitsError, one_of
-from symacct.expr import Expr, Sympy, SympySymbol, add, divide, names_in, symbol, to_sympy
+from symacct.errors import ConventionError, one_of
+from symacct.expr import Expr, Sympy, add, divide, names_in, to_sympy
 from symacct.graph import Condition, Graph
 from symacct.rules import rule_of
 
@@ -58,13 +58,14 @@ class Account:
     traffic: Traffic = "unfused"
     title: str = ""
     order: str = "left"
+    _totals: dict[str, Expr] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
         return tuple(step_of(op, self.graph, self.formats) for op in self.graph.ops)
 
-    @cached_property
+    @property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
         return counts_of([rule_of(op).work(op, self.graph) for op in self.graph.ops], self.convention)
@@ -89,29 +90,23 @@ class Account:
             For an unknown quantity.
 
         """
+        found = self._totals.get(quantity)
+        if found is None:
+            found = self._totals[quantity] = self._total(quantity)
+        return found
+
+    def _total(self, quantity: str) -> Expr:
         if quantity == "flops":
-            return self._flops
+            return one_unit(self.counts, self.convention)
         if quantity == "matmul_flops":
             works = [matmul_work(rule_of(op).work(op, self.graph)) for op in self.graph.ops]
-            return add(counts_of(works, self.convention).values())
+            return one_unit(counts_of(works, self.convention), self.convention)
         if quantity == "bytes":
-            return self._traffic
+            return add(amount for _, amount in self.traffic_terms())
         if quantity == "intensity":
-            return divide(self._flops, self._traffic)
+            return divide(self.total("flops"), self.total("bytes"))
         msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
         raise ConventionError(msg)
-
-    @property
-    def _flops(self) -> Expr:
-        if len(self.counts) > 1:
-            both = " and ".join(f"{amount} {unit}" for unit, amount in self.counts.items())
-            msg = f"under the convention {self.convention.label} this is {both}: two units, not one number; see .counts"
-            raise MixedUnitsError(msg)
-        return next(iter(self.counts.values()), 0)
-
-    @cached_property
-    def _traffic(self) -> Expr:
-        return add(amount for _, amount in self.traffic_terms())
 
     def traffic_terms(self) -> list[Term]:
         """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
@@ -142,14 +137,9 @@ class Account:
         """What must hold for the forms to be true."""
         return self.graph.conditions
 
-    @property
-    def free(self) -> tuple[SympySymbol, ...]:
-        """The sizes that are still names, in alphabetical order."""
-        return tuple(symbol(n) for n in self.names)
-
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the free sizes."""
+        """The sizes that are still names, in alphabetical order."""
         return tuple(sorted({n for t in self.graph.tensors for size in t.shape for n in names_in(size)}))
 
     def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> Figures:

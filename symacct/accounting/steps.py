@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from symacct.conventions import Convention, Unit, Work, tally
 from symacct.dtypes import AnyFormat, storage_bytes
+from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add
 from symacct.graph import Graph, Op
 from symacct.rules import Read, rule_of
@@ -53,6 +54,22 @@ def counts_of(works: Sequence[Work], convention: Convention) -> dict[Unit, Expr]
         for unit, amount in tally(work, convention).items():
             parts.setdefault(unit, []).append(amount)
     return {unit: add(amounts) for unit, amounts in parts.items()}
+
+
+def one_unit(counts: dict[Unit, Expr], convention: Convention) -> Expr:
+    """Return work as one number.
+
+    Raises
+    ------
+    MixedUnitsError
+        Where it is in two units, as under ``mac``.
+
+    """
+    if len(counts) > 1:
+        both = " and ".join(f"{amount} {unit}" for unit, amount in counts.items())
+        msg = f"under the convention {convention.label} this is {both}: two units, not one number; see .counts"
+        raise MixedUnitsError(msg)
+    return next(iter(counts.values()), 0)
 
 
 def traffic_terms(steps: Iterable[Step], graph: Graph, traffic: Traffic) -> list[Term]:

@@ -9,9 +9,9 @@ operand = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,13 +20,14 @@ from typing import TypeAlias
 from symacct.errors import ExpressionError, SizeError, caret, nearest, one_of
 from symacct.expr.division import divide
 from symacct.expr.functions import FUNCTIONS, floordiv
-from symacct.expr.poly import Expr, Number, Poly, add, magnitude, multiply, name
+from symacct.expr.poly import Expr, Number, Poly, add, magnitude, multiply, name, terms_of
 from symacct.expr.powers import power
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
 MAX_POWER = 64
 MAX_DIGITS = 1_000
+MAX_WORK = 400_000
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|//|[-+*/^(),]))"
@@ -136,17 +137,17 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise _error(self.text, self.tokens[self.at][2], f"parentheses nested deeper than {MAX_DEPTH}")
-        tree = self.chain(self.product, "+", "-")
+        parts, start = [self.product()], self.tokens[self.at][2]
+        while found := self.take("+", "-"):
+            part = self.product()
+            parts.append(part if found[0] == "+" else Node("-", (part,), found[1]))
         self.depth -= 1
-        return tree
+        return parts[0] if len(parts) == 1 else Node("+", tuple(parts), start)
 
     def product(self) -> Tree:
-        return self.chain(self.signed, "*", "/", "//")
-
-    def chain(self, part: Callable[[], Tree], *symbols: str) -> Tree:
-        tree = part()
-        while found := self.take(*symbols):
-            tree = Node(found[0], (tree, part()), found[1])
+        tree = self.signed()
+        while found := self.take("*", "/", "//"):
+            tree = Node(found[0], (tree, self.signed()), found[1])
         return tree
 
     def signed(self) -> Tree:
@@ -224,14 +225,20 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
 
 def value(tree: Tree, text: str) -> Expr:
     """Work out a tree; `text` is what it was read from, for the caret of an error."""
+    return _value(tree, text, [MAX_WORK])
+
+
+def _value(tree: Tree, text: str, left: list[int]) -> Expr:
     chain: list[Node] = []
-    while isinstance(tree, Node):  # a long sum nests to the left, so there is no recursion on that side
+    while isinstance(tree, Node):  # a long product nests to the left, so there is no recursion on that side
         chain.append(tree)
         tree = tree.parts[0]
     out = _number(tree, text) if tree.kind == "number" else _name(tree, text)
     for node in reversed(chain):
+        parts = [out, *(_value(part, text, left) for part in node.parts[1:])]
         try:
-            out = _apply(node, [out, *(value(part, text) for part in node.parts[1:])])
+            out = _apply(node, parts)
+            _charge(left, node, parts, out)
         except ExpressionError as error:
             if "\n" in str(error):
                 raise
@@ -245,11 +252,22 @@ def _name(leaf: Leaf, text: str) -> Poly:
     return name(unicodedata.normalize("NFKC", leaf.text))
 
 
+def _charge(left: list[int], node: Node, parts: list[Expr], out: Expr) -> None:
+    """Take what a step cost off what is left: one text may not keep us busy for long."""
+    terms = terms_of(out)
+    tries = math.prod(len(terms_of(p)) for p in parts) if node.operator == "*" else len(terms)
+    left[0] -= 4 * tries + sum(len(m) for m in terms)
+    if left[0] < 0:
+        raise ExpressionError("too much to work out; give some sizes as numbers")
+    if any(max(c.numerator.bit_length(), c.denominator.bit_length()) > 3.3 * MAX_DIGITS for c in terms.values()):
+        raise ExpressionError(f"a number of more than {MAX_DIGITS} digits")
+
+
 def _apply(node: Node, parts: list[Expr]) -> Expr:
     if node.operator == "+":
         return add(parts)
     if node.operator == "-":
-        return -parts[0] if len(parts) == 1 else add((parts[0], -parts[1]))
+        return -parts[0]
     if node.operator == "*":
         return multiply(parts[0], parts[1])
     if node.operator == "/":

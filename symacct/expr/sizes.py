@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,7 +93,9 @@ def collect_sizes(
     """
     out: dict[str, Size] = {}
     for source in (given or {}, keywords):
-        for axis, value in source.items():
+        for key, value in source.items():
+            # patterns and Python's keywords are normalised, a mapping's keys are not
+            axis = key if key in known else unicodedata.normalize("NFKC", str(key))
             if axis not in known:
                 inner = (
                     "; sizes are put in all at once, so write its value inside the other size"

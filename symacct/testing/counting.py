@@ -61,36 +61,37 @@ class Counted:
         self.value = value
         self.calls = calls
 
-    def _made(self, name: str, value: Any) -> Counted:
-        self.calls[name] += 1
-        return Counted(value, self.calls)
-
     def __add__(self, other: Any) -> Counted:
-        return self._made("add", self.value + _value(other))
+        return _made(self.calls, "add", self.value + _value(other))
 
     def __radd__(self, other: Any) -> Counted:
-        return self._made("add", _value(other) + self.value)
+        return _made(self.calls, "add", _value(other) + self.value)
 
     def __sub__(self, other: Any) -> Counted:
-        return self._made("sub", self.value - _value(other))
+        return _made(self.calls, "sub", self.value - _value(other))
 
     def __rsub__(self, other: Any) -> Counted:
-        return self._made("sub", _value(other) - self.value)
+        return _made(self.calls, "sub", _value(other) - self.value)
 
     def __mul__(self, other: Any) -> Counted:
-        return self._made("mul", self.value * _value(other))
+        return _made(self.calls, "mul", self.value * _value(other))
 
     def __rmul__(self, other: Any) -> Counted:
-        return self._made("mul", _value(other) * self.value)
+        return _made(self.calls, "mul", _value(other) * self.value)
 
     def __truediv__(self, other: Any) -> Counted:
-        return self._made("div", self.value / _value(other))
+        return _made(self.calls, "div", self.value / _value(other))
 
     def __rtruediv__(self, other: Any) -> Counted:
-        return self._made("div", _value(other) / self.value)
+        return _made(self.calls, "div", _value(other) / self.value)
 
     def __repr__(self) -> str:
         return f"Counted({self.value!r})"
+
+
+def _made(calls: Calls, name: str, value: Any) -> Counted:
+    calls[name] += 1
+    return Counted(value, calls)
 
 
 def _value(x: Any) -> Any:
@@ -128,7 +129,7 @@ def call(function: str, *arguments: Any) -> Counted:
     if not counting:
         msg = f"{function}: no argument is a Counted, so nothing would be counted; wrap one in Counted(value, calls)"
         raise SymacctError(msg)
-    return counting[0]._made(function, FUNCTIONS[function](*map(_value, arguments)))
+    return _made(counting[0].calls, function, FUNCTIONS[function](*map(_value, arguments)))
 
 
 def fma(a: Counted, b: Any, total: Any) -> Counted:
@@ -141,7 +142,7 @@ def fma(a: Counted, b: Any, total: Any) -> Counted:
     (Counted(10), {'fma': 1})
 
     """
-    return a._made("fma", a.value * _value(b) + _value(total))
+    return _made(a.calls, "fma", a.value * _value(b) + _value(total))
 
 
 def totals(calls: Mapping[str, int], weights: Mapping[str, int] | None = None) -> dict[str, int]:

@@ -11,34 +11,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from symacct.errors import ConventionError, UndefinedSizeError, one_of
-from symacct.pattern import Axis, parse
+from symacct.pattern import Axis
 from symacct.testing.counting import Calls, Counted, fma
-
-Tree: TypeAlias = "int | tuple[Tree, Tree]"
-"""Which operands are multiplied first, by number from 0: ``((0, 1), 2)``."""
+from symacct.testing.spec import Spec, Tree, leaves, left_tree, spec_of
 
 WAYS = ("2n", "exact", "mac")
-
-
-class Spec(NamedTuple):
-    """A pattern and what it means: the axes of each operand and of the output, each axis a tuple of names."""
-
-    text: str
-    operands: tuple[tuple[Axis, ...], ...]
-    output: tuple[Axis, ...]
-    names: tuple[str, ...]
-
-
-def spec_of(text: str) -> Spec:
-    """Read a pattern; the one thing that loops take from the engine, and only for those who hold a text."""
-    parsed = parse(text)
-    return Spec(text, parsed.operands, parsed.output, parsed.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,47 +96,21 @@ class Tensor:
         self.read_places: set[int] = set()
         self.written_places: set[int] = set()
 
-    def _place(self, point: Mapping[str, int]) -> int:
-        return sum(stride * point[n] for n, stride in self.strides.items())
+    def places(self, names: Sequence[str], sizes: Mapping[str, int]) -> list[int]:
+        """Return where each turn of nested loops over `names` stands; loops over other axes do not move it."""
+        steps = [self.strides.get(n, 0) for n in names]
+        turns = itertools.product(*(range(sizes[n]) for n in names))
+        return [sum(step * i for step, i in zip(steps, turn, strict=True)) for turn in turns]
 
-    def read(self, point: Mapping[str, int]) -> Any:
-        """Return the value at a point of the loops."""
-        place = self._place(point)
+    def read(self, place: int) -> Any:
+        """Return the value at a place."""
         self.read_places.add(place)
         return self.values[place]
 
-    def write(self, point: Mapping[str, int], value: Any) -> None:
-        """Store the value at a point of the loops."""
-        place = self._place(point)
+    def write(self, place: int, value: Any) -> None:
+        """Store the value at a place."""
         self.written_places.add(place)
         self.values[place] = value
-
-
-def left_tree(operands: int) -> Tree:
-    """Pairwise from the left: ``((0, 1), 2)``."""
-    tree: Tree = 0
-    for i in range(1, operands):
-        tree = (tree, i)
-    return tree
-
-
-def all_trees(operands: Sequence[int]) -> Iterator[Tree]:
-    """Yield every order in which operands can be multiplied pairwise: 1, 3, 15, 105 for 2, 3, 4, 5.
-
-    Examples
-    --------
-    >>> list(all_trees(range(3)))
-    [(0, (1, 2)), ((0, 1), 2), ((0, 2), 1)]
-
-    """
-    if len(operands) == 1:
-        yield operands[0]
-        return
-    first, *rest = operands
-    for k in range(len(rest)):
-        for beside in itertools.combinations(rest, k):
-            others = [o for o in rest if o not in beside]
-            yield from itertools.product(all_trees([first, *beside]), all_trees(others))
 
 
 def run(
@@ -215,9 +172,7 @@ def run(
 class _Program:
     """The tensors and steps of a run."""
 
-    def __init__(
-        self, spec: Spec, sizes: Mapping[str, int], way: str, values: Sequence[Sequence[int]] | None
-    ) -> None:
+    def __init__(self, spec: Spec, sizes: Mapping[str, int], way: str, values: Sequence[Sequence[int]] | None) -> None:
         self.spec, self.sizes, self.way = spec, sizes, way
         self.calls: Calls = Counter()
         self.steps: list[Step] = []
@@ -230,7 +185,7 @@ class _Program:
     def pairs(self, tree: tuple[Tree, Tree]) -> int:
         """Multiply two sides, each made first; the last of all yields the pattern's output."""
         sides = [side if isinstance(side, int) else self.pairs(side) for side in tree]
-        inside = set(_leaves(tree))
+        inside = set(leaves(tree))
         if len(inside) == len(self.spec.operands):
             return self.step(tuple(sides), self.spec.output, alone_first=True)
         outside = [o for i, o in enumerate(self.spec.operands) if i not in inside]
@@ -251,9 +206,7 @@ class _Program:
         else:
             self._loops(ready, out)
             alone += self._taken()
-        reads = tuple(
-            Touched(i, len(o.read_places)) for i, o in zip(inputs, operands, strict=True)
-        )
+        reads = tuple(Touched(i, len(o.read_places)) for i, o in zip(inputs, operands, strict=True))
         self.tensors.append(out)
         made = Touched(len(self.tensors) - 1, len(out.written_places))
         self.steps.append(Step(alone, self._taken(), contracts, reads, made))
@@ -276,12 +229,14 @@ class _Program:
     def _loops(self, operands: Sequence[Tensor], out: Tensor) -> bool:
         """For every output element, sum the products over all other axes; return whether anything was summed."""
         summed = tuple(dict.fromkeys(n for o in operands for n in o.names if n not in out.names))
-        for outer in _points(out.names, self.sizes):
-            total: Any = None if self.way == "exact" or not summed else 0
-            for inner in _points(summed, self.sizes):
-                point = {**outer, **inner}
-                total = self._accumulated(total, [o.read(point) for o in operands])
-            out.write(outer, total)
+        outer = [o.places(out.names, self.sizes) for o in operands]
+        inner = list(zip(*(o.places(summed, self.sizes) for o in operands), strict=True))
+        for target, *starts in zip(out.places(out.names, self.sizes), *outer, strict=True):
+            total: Any = 0 if summed and self.way != "exact" else None
+            for steps in inner:
+                factors = [o.read(s + t) for o, s, t in zip(operands, starts, steps, strict=True)]
+                total = self._accumulated(total, factors)
+            out.write(target, total)
         return bool(summed)
 
     def _accumulated(self, total: Any, factors: list[Any]) -> Any:
@@ -296,16 +251,3 @@ def _product(factors: Sequence[Any]) -> Any:
     for factor in factors[1:]:
         out = out * factor
     return out
-
-
-def _points(names: Sequence[str], sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    for places in itertools.product(*(range(sizes[n]) for n in names)):
-        yield dict(zip(names, places, strict=True))
-
-
-def _leaves(tree: Tree) -> Iterator[int]:
-    if isinstance(tree, int):
-        yield tree
-    else:
-        for side in tree:
-            yield from _leaves(side)

@@ -9,15 +9,15 @@ from functools import lru_cache
 from hypothesis import strategies as st
 
 from symacct.pattern import Axis
-from symacct.testing.loops import Spec, Tree, all_trees
+from symacct.testing.spec import Spec, Tree, all_trees
 
-NAMES = ("b", "d", "k", "i", "j", "E", "I", "N", "S", "pi", "beta", "lambda", "in", "x2", "seq1", "head_size", "β", "größe")
+NAMES = (*"bdkijEIN", "pi", "beta", "lambda", "in", "x2", "seq1", "head_size", "β", "größe")
 """Names to draw from: short, long and unicode ones, keywords of Python, and names that mean something to sympy."""
 
 ELLIPSIS = "batch"
 
 MAX_POINTS = 25_000
-"""The product of the sizes of up to six names stays below this, so that a loop in plain Python takes a fraction of a second."""
+"""The product of the sizes of up to six names stays below this: plain loops then take a fraction of a second."""
 
 
 _ONE_IN_EIGHT = st.integers(0, 7).map(lambda n: n == 7)
