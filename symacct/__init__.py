@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symacct.explanation import explain
     from symacct.expr import ceildiv, floordiv
     from symacct.expr.public import dims, loads, same
+    from symacct.functions import exp, gelu, log, relu, rsqrt, sigmoid, silu, sqrt, tanh, where
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,9 @@ _WHERE = {
     "Account": "symacct.accounting",
     "Convention": "symacct.conventions",
     "SymacctError": "symacct.errors",
+    **dict.fromkeys(
+        ("exp", "gelu", "log", "relu", "rsqrt", "sigmoid", "silu", "sqrt", "tanh", "where"), "symacct.functions"
+    ),
     "ceildiv": "symacct.expr",
     "compare": "symacct.accounting.analysis",
     "explain": "symacct.explanation",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -18,7 +18,7 @@ from symacct.pattern import parse
 
 
 def account(
-    pattern: str,
+    pattern: str | Callable[..., Any],
     /,
     *,
     sizes: Mapping[str, Any] | None = None,
@@ -27,14 +27,16 @@ def account(
     order: str = "left",
     traffic: str = "unfused",
     notation: str = "einops",
+    params: Sequence[str] = (),
     **axes: Any,
 ) -> Account:
-    """Account for a pattern: FLOPs, bytes and intensity as closed forms.
+    """Account for a pattern or a function: FLOPs, bytes and intensity as closed forms.
 
     Parameters
     ----------
     pattern
-        ``"b s d, d k -> b s k"``; the grammar is `symacct.pattern.parse`'s.
+        ``"b s d, d k -> b s k"``; the grammar is `symacct.pattern.parse`'s. Or a function of tensors whose
+        arguments are annotated with shapes, ``def layer(x: "b s d", w: "d k")``, or given one by keyword.
     sizes, **axes
         Sizes by name: integers, names, expressions in names, all put in at once. Use the mapping for
         axes that are called like one of these options, or like a Python keyword.
@@ -50,6 +52,8 @@ def account(
         and output once).
     notation
         ``"einops"`` or ``"numpy"``.
+    params
+        Which arguments of a function are parameters.
 
     Raises
     ------
@@ -73,6 +77,12 @@ def account(
      traffic      unfused
 
     """
+    if callable(pattern):
+        from symacct.symbolic.account import account_function
+
+        return account_function(
+            pattern, axes, sizes, params=params, convention=convention, dtype=dtype, traffic=traffic
+        )
     parsed = parse(pattern, notation)
     given = collect_sizes(sizes, axes, parsed.names) if sizes or axes else {}
     if type(convention) is not str:

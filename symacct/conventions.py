@@ -17,7 +17,9 @@ from symacct.expr import Expr, add, multiply
 
 Key: TypeAlias = tuple[str, str]
 Work: TypeAlias = Mapping[Key, Expr]
+Formulas: TypeAlias = Mapping[Key, Mapping[Key, int]]
 Unit: TypeAlias = Literal["FLOP", "MAC"]
+Functions: TypeAlias = Literal["formula", "unit"]
 Contraction: TypeAlias = Literal["2n", "exact", "mac"]
 
 MATMUL = "contract"
@@ -102,7 +104,7 @@ class Convention:
         if self.name not in PRESETS:
             msg = f"unknown convention {self.name!r}; known: {one_of(PRESETS)}.{nearest(str(self.name), PRESETS)}"
             raise ConventionError(msg)
-        contraction, weights = PRESETS[self.name]
+        contraction, weights, _ = PRESETS[self.name]
         chosen = self.contraction or contraction
         if chosen not in _CONTRACTIONS:
             msg = f"unknown contraction {chosen!r}; known: {one_of(_CONTRACTIONS)}"
@@ -115,16 +117,21 @@ class Convention:
                 msg = f"the weight of {function} is {weight!r}; it is a natural number of operations a call"
                 raise ConventionError(msg)
         object.__setattr__(self, "contraction", chosen)
-        object.__setattr__(self, "weights", MappingProxyType({**weights, **self.weights}))
+        object.__setattr__(self, "weights", {**weights, **self.weights})
 
     def __hash__(self) -> int:
         """Hash what usually tells conventions apart; weights would cost a pass over all of them."""
         return hash((self.name, self.contraction))
 
     @property
+    def functions(self) -> Functions:
+        """Whether named functions are taken apart by their formula, or counted once an element."""
+        return PRESETS[self.name][2]
+
+    @property
     def label(self) -> str:
         """The preset's name, with what was changed."""
-        contraction, weights = PRESETS[self.name]
+        contraction, weights, _ = PRESETS[self.name]
         changed = [f"{f}={w}" for f, w in self.weights.items() if weights[f] != w]
         if self.contraction != contraction:
             changed.insert(0, f"contraction={self.contraction}")
@@ -139,11 +146,11 @@ class Convention:
         return {"name": self.name, "contraction": self.contraction, "weights": dict(self.weights)}
 
 
-PRESETS: Mapping[str, tuple[Contraction, Mapping[str, int]]] = {
-    "2n": ("2n", LECTURE_WEIGHTS),
-    "exact": ("exact", LECTURE_WEIGHTS),
-    "mac": ("mac", LECTURE_WEIGHTS),
-    "unit": ("2n", UNIT_WEIGHTS),
+PRESETS: Mapping[str, tuple[Contraction, Mapping[str, int], Functions]] = {
+    "2n": ("2n", LECTURE_WEIGHTS, "formula"),
+    "exact": ("exact", LECTURE_WEIGHTS, "formula"),
+    "mac": ("mac", LECTURE_WEIGHTS, "formula"),
+    "unit": ("2n", UNIT_WEIGHTS, "unit"),
 }
 
 
@@ -159,13 +166,15 @@ def convention_of(chosen: str | Convention) -> Convention:
     return _preset(chosen)
 
 
-def tally(work: Work, convention: Convention) -> dict[Unit, Expr]:
+def tally(work: Work, convention: Convention, formulas: Formulas = MappingProxyType({})) -> dict[Unit, Expr]:
     """Apply a convention to a work vector: the amount in each unit, units never mixed.
+
+    `formulas` say what named functions are made of; a function with a weight of its own is not taken apart.
 
     Raises
     ------
     UnknownOpError
-        For a primitive that the convention has no weight for.
+        For a primitive with neither a weight nor a formula.
 
     Examples
     --------
@@ -181,15 +190,27 @@ def tally(work: Work, convention: Convention) -> dict[Unit, Expr]:
         primitive, role = key
         if primitive in ("contract", "reduce"):
             unit, weight = sums.get(key, ("FLOP", 0))
-        elif primitive in convention.weights and role == "points":
-            unit, weight = "FLOP", convention.weights[primitive]
+        elif primitive in convention.weights:
+            unit, weight = "FLOP", convention.weights[primitive] if role == "points" else 0
         else:
-            msg = f"no weight for {primitive!r} ({role}); known: {one_of(convention.weights)}"
-            raise UnknownOpError(msg)
+            for unit, part in _named(key, amount, convention, formulas).items():
+                out[unit] = add((out[unit], part)) if unit in out else part
+            continue
         if weight:
             part = multiply(weight, amount)
             out[unit] = add((out[unit], part)) if unit in out else part
     return out
+
+
+def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -> dict[Unit, Expr]:
+    """Count a named function: once an element under `unit`, else by its formula."""
+    if (key[0], "points") not in formulas:
+        msg = f"no weight and no formula for {key[0]!r}; weights are known for {one_of(convention.weights)}"
+        raise UnknownOpError(msg)
+    if convention.functions == "unit":
+        return {"FLOP": amount} if key[1] == "points" else {}
+    parts = {part: multiply(times, amount) for part, times in formulas.get(key, {}).items()}
+    return tally(parts, convention, formulas)
 
 
 def matmul_work(work: Work) -> Work:

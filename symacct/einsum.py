@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, cast
 
-from symacct.errors import ConventionError, one_of
+from symacct.errors import ConventionError, nearest, one_of
 from symacct.expr import Size, name, product
 from symacct.graph import Einsum, Graph, Op, Tensor
 from symacct.pattern import Pattern
@@ -27,8 +27,8 @@ def check_order(order: str) -> None:
 
     """
     if order not in ORDERS:
-        hint = "to size an axis called 'order', use sizes={'order': ...}"
-        msg = f"unknown order {order!r}; known: {one_of(ORDERS)} ({hint})"
+        hint = nearest(str(order), ORDERS) or " To size an axis called 'order', use sizes={'order': ...}."
+        msg = f"unknown order {order!r}; known: {one_of(ORDERS)}.{hint}"
         raise ConventionError(msg)
 
 
@@ -57,7 +57,7 @@ def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Gra
     if tree is None or len(inputs) < 3:
         products = [(inputs, Einsum(pattern.terms, pattern.result, sizes, tree is None))]
     else:
-        products = _pairs(pattern, sizes, tree)
+        products = pairs(pattern.terms, pattern.result, sizes, tree)
     ops: list[Op] = []
     for operands, einsum in products:
         made = len(tensors)
@@ -76,10 +76,14 @@ def _shapes(pattern: Pattern, sizes: Mapping[str, Size]) -> list[tuple[Size, ...
     return [tuple(cast("Size", product([sizes[n] for n in axis])) for axis in axes) for axes in pattern.layout]
 
 
-def _pairs(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree) -> list[tuple[tuple[int, ...], Einsum]]:
-    """Return one product a pair; a pair keeps the axes that the output or another operand still needs."""
-    axes, out = pattern.terms, pattern.result
-    uses = {n: sum(n in operand for operand in axes) + (n in out) for n in pattern.names}
+def pairs(
+    axes: tuple[tuple[str, ...], ...], out: tuple[str, ...], sizes: Mapping[str, Size], tree: Tree
+) -> list[tuple[tuple[int, ...], Einsum]]:
+    """Return one product a pair of `tree`: which tensors it takes, results numbered after the operands, and its einsum.
+
+    A pair keeps the axes that the output or another operand still needs.
+    """
+    uses = {n: sum(n in operand for operand in axes) + (n in out) for operand in axes for n in operand}
     products: list[tuple[tuple[int, ...], Einsum]] = []
 
     def visit(node: Tree) -> tuple[int, tuple[str, ...], dict[str, int]]:

@@ -64,6 +64,10 @@ class GraphError(SymacctError):
     """A graph that is not legal: a tensor used before it is made, shapes that do not fit."""
 
 
+class ShapeError(SymacctError):
+    """Shapes that do not fit an operation; names both."""
+
+
 class InconclusiveError(SymacctError):
     """Neither yes nor no could be established; the message says what would decide."""
 

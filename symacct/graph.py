@@ -4,27 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from symacct.errors import GraphError
 from symacct.expr import Expr, Size, product, whole_denominator
 from symacct.expr.poly import Poly, terms_of
 
 Role: TypeAlias = Literal["input", "param", "const", "act", "output"]
+Phase: TypeAlias = Literal["fwd", "bwd", "recompute"]
 
 
 class Tensor(NamedTuple):
-    """A value in memory: where it stands in the graph, its shape, what it is for, and a name to print."""
+    """A value: where it stands in the graph, its shape, what it is for, and a name to print.
+
+    `dtype` is a storage format it is pinned to (indices, masks), or None to follow the account's. `storage` is the
+    tensor whose memory it shares, None for its own; `strides` are in elements, None for contiguous.
+    """
 
     id: int
     shape: tuple[Size, ...]
     role: Role
     name: str
+    dtype: str | None = None
+    storage: int | None = None
+    strides: tuple[Expr, ...] | None = None
 
     @property
     def numel(self) -> Size:
         """The number of elements."""
-        return product(self.shape)  # type: ignore[return-value]
+        return cast("Size", product(self.shape))
+
+
+_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Einsum(NamedTuple):
@@ -47,13 +59,20 @@ class Einsum(NamedTuple):
 
 
 class Op(NamedTuple):
-    """One operation: its kind names the rule that knows what it costs; inputs and outputs are tensor ids in order."""
+    """One operation: its kind names the rule that knows what it costs; inputs and outputs are tensor ids in order.
+
+    `attrs` are what the kind needs besides tensors (axes, a stride, the body of a repeat); `scope` is the path of the
+    module or function it stands in, `phase` whether it runs forward, backward or again.
+    """
 
     id: int
     kind: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     einsum: Einsum | None = None
+    attrs: Mapping[str, Any] = _NO_ATTRS
+    scope: str = ""
+    phase: Phase = "fwd"
 
     @property
     def label(self) -> str:

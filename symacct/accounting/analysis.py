@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symacct.accounting.numbers import axis_name
-from symacct.conventions import matmul_work, tally
+from symacct.accounting.steps import counts_of
+from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, MixedUnitsError, one_of
 from symacct.expr import (
     Expr,
@@ -114,7 +115,7 @@ def terms(account: Account, of: str) -> list[tuple[str, Expr]]:
         parts = []
         for step in account.steps:
             work = matmul_work(step.work) if of == "matmul_flops" else step.work
-            counted = tally(work, account.convention)
+            counted = counts_of([work], account.convention)
             if len(counted) > 1:
                 account.total("flops")  # raises with both units named
             parts.append((step.label, add(counted.values())))
@@ -215,7 +216,7 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
         msg = f"{of!r} is not a cost to compare; known: {one_of(COSTS)}"
         raise ConventionError(msg)
     if a.unit(of) != b.unit(of):
-        msg = f"one account is in {a.unit(of)}, the other in {b.unit(of)}; use one convention for both"
+        msg = f"one account is in {a.unit(of)}, the other in {b.unit(of)}; count both in one unit, as under '2n'"
         raise MixedUnitsError(msg)
     first, second = a.total(of), b.total(of)
     gap = add((second, -first))

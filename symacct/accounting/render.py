@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symacct.conventions import tally
+from symacct.accounting.steps import counts_of
 from symacct.expr import add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
@@ -41,7 +41,7 @@ def formats(account: Account) -> str:
 
 
 def _step_row(account: Account, step: Step, number: int) -> list[str]:
-    counted = " and ".join(f"{to_text(v)} {u}" for u, v in tally(step.work, account.convention).items()) or "0"
+    counted = " and ".join(f"{to_text(v)} {u}" for u, v in counts_of([step.work], account.convention).items()) or "0"
     return [str(number), step.label, counted.removesuffix(" FLOP"), to_text(step.bytes)]
 
 
@@ -85,7 +85,7 @@ def account_json(account: Account) -> dict[str, Any]:
         "steps": [
             {
                 "computes": s.label,
-                "counts": {u: to_json(v) for u, v in tally(s.work, account.convention).items()},
+                "counts": {u: to_json(v) for u, v in counts_of([s.work], account.convention).items()},
                 "bytes": to_json(add([s.bytes])),
             }
             for s in account.steps

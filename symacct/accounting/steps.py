@@ -11,7 +11,7 @@ from symacct.dtypes import AnyFormat, storage_bytes
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add
 from symacct.graph import Graph, Op
-from symacct.rules import Read, rule_of
+from symacct.rules import FORMULAS, Read, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
 Term: TypeAlias = tuple[str, Expr]
@@ -48,10 +48,10 @@ def step_of(op: Op, graph: Graph, formats: tuple[AnyFormat, ...]) -> Step:
 def counts_of(works: Sequence[Work], convention: Convention) -> dict[Unit, Expr]:
     """Sum work vectors under a convention, unit by unit."""
     if len(works) == 1:
-        return tally(works[0], convention)
+        return tally(works[0], convention, FORMULAS)
     parts: dict[Unit, list[Expr]] = {}
     for work in works:
-        for unit, amount in tally(work, convention).items():
+        for unit, amount in tally(work, convention, FORMULAS).items():
             parts.setdefault(unit, []).append(amount)
     return {unit: add(amounts) for unit, amounts in parts.items()}
 

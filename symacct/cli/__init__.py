@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from symacct.errors import SymacctError
 
 __all__ = ["main"]
+
+TOTALS = ("flops", "bytes", "intensity")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -23,29 +27,45 @@ def main(words: Sequence[str] | None = None) -> None:
     Raises
     ------
     SystemExit
-        Always: 0 after an answer, 2 after a mistake in what was asked, 130 after Ctrl-C.
+        With 0 after help, 1 where the reader of a pipe left, 2 after a mistake in what was asked, 130 after Ctrl-C.
 
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal's encoding lacks
     try:
-        # a Ctrl-C while the commands load must not show a traceback either
-        from symacct.cli.commands import app
-
-        app(words, prog_name="symacct")
+        _run(sys.argv[1:] if words is None else list(words))
     except SymacctError as error:
-        fail(str(error))
+        _fail(str(error))
     except ValueError as error:
         if "integer string conversion" not in str(error):
             raise
-        fail(f"a number in the answer has more than {sys.get_int_max_str_digits():,} digits, the most that are printed")
+        _fail(
+            f"the answer has a number of more than {sys.get_int_max_str_digits():,} digits, the most that are printed"
+        )
+    except BrokenPipeError:
+        # Python flushes once more at exit and would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def fail(message: str) -> None:
-    """Print a message for a person at a terminal and exit with code 2."""
-    # errors speak of Python's options: order='left' is --order left here
+def _run(words: list[str]) -> None:
+    # heavy imports stand here, so that a Ctrl-C while they load shows no traceback either
+    if len(words) > 1 and words[0] in TOTALS and not any(w.startswith("-") for w in words):
+        # no options: the answer is there before typer, and what it needs for each option, would be loaded
+        from symacct.cli.output import print_total
+
+        print_total(words[0], words[1], words[2:])
+        return
+    from symacct.cli.commands import app
+
+    app(words, prog_name="symacct")
+
+
+def _fail(message: str) -> NoReturn:
+    # errors speak of Python's options and sizes
     spoken = re.sub(r"\b(convention|dtype|memory|notation|of|order)='(\w+)'", r"--\1 \2", message)
+    spoken = re.sub(r"use sizes=\{'(\w+)': \.\.\.\}", r"write \1=SIZE", spoken)
     sys.stderr.write(f"symacct: {spoken}\n")
     sys.exit(2)

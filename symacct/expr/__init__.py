@@ -15,7 +15,21 @@ from symacct.expr.border import (
 from symacct.expr.division import divide
 from symacct.expr.equality import equal
 from symacct.expr.functions import ceildiv, coefficient, degree, floordiv, log2, sqrt
-from symacct.expr.poly import Call, Expr, Number, Poly, Size, add, monomial, multiply, name, names_in, product, terms_of
+from symacct.expr.poly import (
+    Call,
+    Expr,
+    Number,
+    Poly,
+    Size,
+    add,
+    bare_name,
+    monomial,
+    multiply,
+    name,
+    names_in,
+    product,
+    terms_of,
+)
 from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_latex, to_text
 from symacct.expr.reader import read, read_size
@@ -34,6 +48,7 @@ __all__ = [
     "add",
     "as_size",
     "at_most",
+    "bare_name",
     "ceildiv",
     "coefficient",
     "collect_sizes",

@@ -7,6 +7,9 @@ from fractions import Fraction
 from symacct.expr.poly import Expr, Monomial, Number, Poly, add, from_terms, join, monomial, multiply, whole
 from symacct.expr.powers import group_power, power, print_order, split_content
 
+MAX_CANCEL = 300
+"""Terms up to which common factors are looked for; that takes seconds above."""
+
 
 def divide(a: Expr, b: Expr) -> Expr:
     """Divide and cancel: contents, monomials, whole factors; else one group in the denominator.
@@ -39,7 +42,7 @@ def cancel(a: Poly, b: Poly) -> tuple[Expr, Expr]:
     """Divide both by their common factor: whole division first, the general gcd (through sympy) only when needed."""
     if a == b:
         return 1, 1
-    if not _share_a_name(a, b):
+    if not _share_a_name(a, b) or len(a.terms) + len(b.terms) > MAX_CANCEL:
         return a, b
     if (quotient := divide_exactly(a, b)) is not None:
         return quotient, 1

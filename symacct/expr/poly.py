@@ -118,6 +118,15 @@ def name(text: str) -> Poly:
     return out
 
 
+def bare_name(x: Expr) -> str:
+    """Return the name that an expression is, or nothing."""
+    if isinstance(x, Poly) and len(x.terms) == 1:
+        ((m, c),) = x.terms.items()
+        if c == 1 and len(m) == 1 and m[0][1] == 1 and not isinstance(m[0][0], Call):
+            return m[0][0]
+    return ""
+
+
 def atom(text: str) -> Poly:
     """Return the expression that is one atom, a name or a `Call`."""
     return Poly({((text, 1),): 1})

@@ -49,7 +49,7 @@ def power(x: Expr, exponent: Number) -> Expr:
         return multiply(_number_power(c, exponent), expand_groups(scaled, 1) if exponent > 0 else Poly({scaled: 1}))
     if type(exponent) is int and exponent >= 0:
         if math.comb(len(x.terms) + exponent - 1, exponent) > MAX_POWER_TERMS:
-            msg = f"the power {exponent} of a sum with {len(x.terms)} terms would not be readable; give some sizes as numbers"
+            msg = f"the power {exponent} of {len(x.terms)} terms would not be readable; give some sizes as numbers"
             raise ExpressionError(msg)
         out: Expr = 1
         for _ in range(exponent):

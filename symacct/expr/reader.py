@@ -9,50 +9,20 @@ operand = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
 from __future__ import annotations
 
-import math
 import re
-import unicodedata
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
 
-from symacct.errors import ExpressionError, SizeError, caret, nearest, one_of
-from symacct.expr.division import divide
-from symacct.expr.functions import FUNCTIONS, floordiv
-from symacct.expr.poly import Expr, Number, Poly, add, magnitude, multiply, name, terms_of
-from symacct.expr.powers import power
+from symacct.errors import ExpressionError, SizeError, nearest, one_of
+from symacct.expr.functions import FUNCTIONS
+from symacct.expr.poly import Expr, Poly
+from symacct.expr.tree import Leaf, Node, Tree, error_at, value
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
-MAX_POWER = 64
-MAX_DIGITS = 1_000
-MAX_WORK = 400_000
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|//|[-+*/^(),]))"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A number or a name, with its place in the text."""
-
-    kind: str
-    text: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An operator or function applied to parts; `start` is the place of its symbol in the text."""
-
-    operator: str
-    parts: tuple[Tree, ...]
-    start: int
-
-
-Tree: TypeAlias = "Leaf | Node"
 
 
 @lru_cache(maxsize=4096)
@@ -96,7 +66,8 @@ def read_size(text: str) -> int | Poly:
     if isinstance(x, Poly):
         return x
     if type(x) is not int or x < 1:
-        msg = f"the size {text!r} is {x}; a size is a positive integer, a name, or an expression in names"
+        what = f"{x} is no size" if text.strip() == str(x) else f"{text!r} is {x}"
+        msg = f"{what}; a size is a positive integer, a name, or an expression in names such as 4*k"
         raise SizeError(msg)
     return x
 
@@ -123,7 +94,7 @@ class _Parser:
         kind, shown, start = self.tokens[self.at]
         if kind != "end":
             hint = "; write products with *, as in 4*k" if kind in ("name", "number") or shown == "(" else ""
-            raise _error(self.text, start, f"did not expect {shown!r} here{hint}", max(1, len(shown)))
+            raise error_at(self.text, start, f"did not expect {shown!r} here{hint}", max(1, len(shown)))
         return tree
 
     def take(self, *symbols: str) -> tuple[str, int] | None:
@@ -136,7 +107,7 @@ class _Parser:
     def sum(self) -> Tree:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise _error(self.text, self.tokens[self.at][2], f"parentheses nested deeper than {MAX_DEPTH}")
+            raise error_at(self.text, self.tokens[self.at][2], f"parentheses nested deeper than {MAX_DEPTH}")
         parts, start = [self.product()], self.tokens[self.at][2]
         while found := self.take("+", "-"):
             part = self.product()
@@ -164,7 +135,7 @@ class _Parser:
         if found := self.take("**", "^"):
             self.depth += 1
             if self.depth > MAX_DEPTH:
-                raise _error(self.text, found[1], f"powers nested deeper than {MAX_DEPTH}")
+                raise error_at(self.text, found[1], f"powers nested deeper than {MAX_DEPTH}")
             tree = Node("**", (tree, self.signed()), found[1])
             self.depth -= 1
         return tree
@@ -183,12 +154,12 @@ class _Parser:
             self.close(start)
             return tree
         what = "the text ends here" if kind == "end" else f"did not expect {shown!r} here"
-        raise _error(self.text, start, f"{what}; a number, a name or a parenthesis should follow")
+        raise error_at(self.text, start, f"{what}; a number, a name or a parenthesis should follow")
 
     def call(self, function: str, start: int) -> Tree:
         if function not in FUNCTIONS:
             hint = nearest(function, FUNCTIONS) or f" For a product write {function[:20]}*(...)."
-            raise _error(
+            raise error_at(
                 self.text,
                 start,
                 f"unknown function {function[:40]!r}; known: {one_of(FUNCTIONS)}.{hint}",
@@ -200,12 +171,12 @@ class _Parser:
         self.close(start)
         wanted = FUNCTIONS[function][0]
         if len(parts) != wanted:
-            raise _error(self.text, start, f"{function} takes {wanted} argument{'s' * (wanted > 1)}, not {len(parts)}")
+            raise error_at(self.text, start, f"{function} takes {wanted} argument(s), not {len(parts)}")
         return Node(function, tuple(parts), start)
 
     def close(self, opened: int) -> None:
         if not self.take(")"):
-            raise _error(self.text, opened, "this parenthesis is not closed")
+            raise error_at(self.text, opened, "this parenthesis is not closed")
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
@@ -215,88 +186,9 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
         found = _TOKEN.match(text, at)
         if not found:
             at += len(text[at:]) - len(text[at:].lstrip())
-            raise _error(text, at, f"did not expect {text[at]!r} here")
+            raise error_at(text, at, f"did not expect {text[at]!r} here")
         kind = found.lastgroup or ""
         out.append((kind, found[kind], found.start(kind)))
         at = found.end()
     out.append(("end", "", len(text)))
     return out
-
-
-def value(tree: Tree, text: str) -> Expr:
-    """Work out a tree; `text` is what it was read from, for the caret of an error."""
-    return _value(tree, text, [MAX_WORK])
-
-
-def _value(tree: Tree, text: str, left: list[int]) -> Expr:
-    chain: list[Node] = []
-    while isinstance(tree, Node):  # a long product nests to the left, so there is no recursion on that side
-        chain.append(tree)
-        tree = tree.parts[0]
-    out = _number(tree, text) if tree.kind == "number" else _name(tree, text)
-    for node in reversed(chain):
-        parts = [out, *(_value(part, text, left) for part in node.parts[1:])]
-        try:
-            out = _apply(node, parts)
-            _charge(left, node, parts, out)
-        except ExpressionError as error:
-            if "\n" in str(error):
-                raise
-            raise _error(text, node.start, str(error)) from None
-    return out
-
-
-def _name(leaf: Leaf, text: str) -> Poly:
-    if not leaf.text.isidentifier():  # a superscript two is no digit, but becomes one when normalised
-        raise _error(text, leaf.start, f"{leaf.text[:40]!r} is not a name; a power is written a**2", len(leaf.text))
-    return name(unicodedata.normalize("NFKC", leaf.text))
-
-
-def _charge(left: list[int], node: Node, parts: list[Expr], out: Expr) -> None:
-    """Take what a step cost off what is left: one text may not keep us busy for long."""
-    terms = terms_of(out)
-    tries = math.prod(len(terms_of(p)) for p in parts) if node.operator == "*" else len(terms)
-    left[0] -= 4 * tries + sum(len(m) for m in terms)
-    if left[0] < 0:
-        raise ExpressionError("too much to work out; give some sizes as numbers")
-    if any(max(c.numerator.bit_length(), c.denominator.bit_length()) > 3.3 * MAX_DIGITS for c in terms.values()):
-        raise ExpressionError(f"a number of more than {MAX_DIGITS} digits")
-
-
-def _apply(node: Node, parts: list[Expr]) -> Expr:
-    if node.operator == "+":
-        return add(parts)
-    if node.operator == "-":
-        return -parts[0]
-    if node.operator == "*":
-        return multiply(parts[0], parts[1])
-    if node.operator == "/":
-        return divide(parts[0], parts[1])
-    if node.operator == "//":
-        return floordiv(parts[0], parts[1])
-    if node.operator == "**":
-        return _power(parts[0], parts[1])
-    return FUNCTIONS[node.operator][1](*parts)
-
-
-def _power(base: Expr, exponent: Expr) -> Expr:
-    if isinstance(exponent, Poly):
-        msg = "an exponent is a number here, not a name"
-        raise ExpressionError(msg)
-    if isinstance(base, Poly) and magnitude(exponent) > MAX_POWER:
-        msg = f"a power above {MAX_POWER} of an expression"
-        raise ExpressionError(msg)
-    return power(base, exponent)
-
-
-def _number(leaf: Leaf, text: str) -> Number:
-    digits, _, exponent = leaf.text.lower().partition("e")
-    if len(digits) > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MAX_DIGITS:
-        raise _error(text, leaf.start, f"a number of more than {MAX_DIGITS} digits")
-    x = Fraction(digits.replace("_", "")) * Fraction(10) ** int(exponent or 0)
-    return x.numerator if x.denominator == 1 else x
-
-
-def _error(text: str, start: int, what: str, length: int = 1) -> ExpressionError:
-    shown = f"cannot read the expression: {what}"
-    return ExpressionError(f"{shown}\n{caret(text, start, start + length)}")

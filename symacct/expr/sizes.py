@@ -49,11 +49,8 @@ def as_size(value: Any, axis: str) -> Size:
 def _read(text: str, axis: str) -> Size:
     try:
         return read_size(text)
-    except ExpressionError as error:
+    except (ExpressionError, SizeError) as error:
         msg = f"the size of {axis!r}: {error}"
-        raise SizeError(msg) from None
-    except SizeError as error:
-        msg = f"the axis {axis!r}: {error}"
         raise SizeError(msg) from None
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from symacct.conventions import Key
 from symacct.errors import UnknownOpError, one_of
 from symacct.graph import Op
-from symacct.rules import contraction, pointwise
+from symacct.rules import contraction, pointwise, reductions, views
 from symacct.rules.rule import Read, Rule
 
-RULES: dict[str, Rule] = {**contraction.RULES, **pointwise.RULES}
+FAMILIES = (contraction, pointwise, reductions, views)
+RULES: dict[str, Rule] = {kind: rule for family in FAMILIES for kind, rule in family.RULES.items()}
+FORMULAS: dict[Key, Mapping[Key, int]] = {
+    name: parts for family in FAMILIES for name, parts in getattr(family, "FORMULAS", {}).items()
+}
+"""What named functions are made of, by (name, "points" or "outputs")."""
 
-__all__ = ["RULES", "Read", "Rule", "rule_of"]
+__all__ = ["FORMULAS", "RULES", "Read", "Rule", "rule_of"]
 
 
 def rule_of(op: Op) -> Rule:

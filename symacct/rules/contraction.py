@@ -6,10 +6,12 @@ An axis of one operand alone that is not in the output is summed before the prod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from symacct.conventions import Key, Work
 from symacct.expr import Expr, add
-from symacct.graph import Einsum, Graph, Op
-from symacct.rules.rule import Read, Rule
+from symacct.graph import Einsum, Graph, Op, Tensor
+from symacct.rules.rule import Attrs, Out, Read, Rule
 
 
 def work(op: Op, _graph: Graph) -> Work:
@@ -85,4 +87,10 @@ def _touched(e: Einsum, axes: tuple[str, ...], tensor: int) -> Read:
     return Read(tensor, tuple(e.sizes[a] for a in distinct), row)
 
 
-RULES = {"einsum": Rule(work, reads, writes)}
+def shape(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the sizes of the output axes; the inputs were checked when the axes were named."""
+    e = attrs["einsum"]
+    return (Out(tuple(e.sizes[a] for a in e.output)),)
+
+
+RULES = {"einsum": Rule("contraction", shape, work, reads, writes)}

@@ -1,0 +1,69 @@
+"""Measure everything side by side: `python -m bench`; exit code 0 if every target is met, 1 if one is missed."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench import report
+from bench.install import PEERS, PROBE, environment, install
+from bench.rounds import Comparison
+
+BENCH = Path(__file__).resolve().parent
+MEASURES = ("processes", "patterns", "counters", "sweeping")
+
+
+def machine() -> str:
+    """Name the processor, and nothing that says whose it is."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.processor() or platform.machine()
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def ask(python: Path, folder: Path, *words: str) -> Any:
+    """Run the installed Python away from the checkout, and read the JSON that it prints."""
+    ran = subprocess.run(
+        [str(python), *words], cwd=folder, env=environment(), check=True, text=True, stdout=subprocess.PIPE
+    )
+    return json.loads(ran.stdout)
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Install, run each measure in a process of its own, and sum up."""
+    print("installing, compiled ...", file=sys.stderr)
+    python = install(BENCH.parent, folder / "installed")
+    shutil.copytree(BENCH, folder / "bench")
+    found = []
+    for name in MEASURES:
+        print(f"measuring {name} ...", file=sys.stderr)
+        found += ask(python, folder, "-m", f"bench.{name}")
+    versions, byte_code = ask(python, folder, "-c", PROBE, json.dumps(["symacct", *PEERS]))
+    return {
+        "machine": machine(),
+        "versions": {"python": platform.python_version(), **versions},
+        "byte_code": byte_code,
+        "results": [report.summary(Comparison(**c)) for c in found],
+    }
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        results = measure(Path(folder))
+    print(report.text(results))
+    readme = BENCH / "README.md"
+    readme.write_text(report.refreshed(readme.read_text(encoding="utf-8"), results), encoding="utf-8")
+    (BENCH / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return int(any(row["met"] is False for row in results["results"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

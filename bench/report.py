@@ -1,0 +1,121 @@
+"""From samples to statistics, verdicts and a table of 80 columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from statistics import median, quantiles
+from typing import Any
+
+from bench.rounds import Comparison
+
+WIDTHS = (26, 7, 7, 6, 13, 6, 9)
+HEADERS = ("", "this", "peer", "ratio", "quartiles", "best", "target")
+BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+
+
+def summary(c: Comparison) -> dict[str, Any]:
+    """Return the medians and minima of both, and of their ratio round by round."""
+    ratios = [a / b for a, b in zip(c.ours, c.peer, strict=True)]
+    low, _, high = quantiles(ratios, n=4, method="inclusive")
+    ratio, ours = median(ratios), median(c.ours)
+    targets = ((ratio, c.at_most), (ours, c.seconds))
+    verdicts = [value <= limit for value, limit in targets if limit is not None]
+    return {
+        "group": c.group,
+        "title": c.title,
+        "unit": c.unit,
+        "rounds": len(ratios),
+        "this": {"median": digits(ours), "min": digits(min(c.ours))},
+        "peer": {"median": digits(median(c.peer)), "min": digits(min(c.peer))},
+        "ratio": {
+            "median": digits(ratio),
+            "quartiles": [digits(low), digits(high)],
+            "best": digits(min(c.ours) / min(c.peer)),
+        },
+        "target": {"ratio": c.at_most, "seconds": c.seconds},
+        "met": all(verdicts) if verdicts else None,
+    }
+
+
+def digits(x: float) -> float:
+    """Round to four significant digits; what follows is noise."""
+    return float(f"{x:.4g}")
+
+
+def amount(x: float, unit: str) -> str:
+    """Write seconds or bytes in at most seven characters."""
+    if unit == "B":
+        return f"{x / 2**20:.0f} MiB"
+    for factor, name in ((1, "s"), (1e3, "ms"), (1e6, "us")):
+        if x * factor >= 1:
+            break
+    return f"{short(x * factor)} {name}"
+
+
+def short(x: float) -> str:
+    """Write a number with two digits, more only where they are whole."""
+    return f"{x:.0f}" if x >= 10 else f"{x:.2g}"
+
+
+def target(row: dict[str, Any]) -> str:
+    """Write what is aimed at, and whether it was met."""
+    if row["met"] is None:
+        return "-"
+    ratio, seconds = row["target"]["ratio"], row["target"]["seconds"]
+    limit = short(ratio) if ratio is not None else amount(seconds, "s").replace(" ", "")
+    return f"{limit} {'ok' if row['met'] else 'MISS'}"
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the rows as text, groups apart."""
+    lines = [line(HEADERS)]
+    for group, members in groupby(rows, key=lambda row: row["group"]):
+        lines += ["-" * 80, group]
+        for row in members:
+            ratio = row["ratio"]
+            cells = (
+                f"  {row['title']}",
+                amount(row["this"]["median"], row["unit"]),
+                amount(row["peer"]["median"], row["unit"]),
+                short(ratio["median"]),
+                "-".join(short(q) for q in ratio["quartiles"]),
+                short(ratio["best"]),
+                target(row),
+            )
+            lines.append(line(cells))
+    return "\n".join(lines)
+
+
+def line(cells: Iterable[str]) -> str:
+    """Return one line: the first cell to the left, the others to the right."""
+    first, *rest = (f"{c:>{w}}" if i else f"{c:<{w}}" for i, (c, w) in enumerate(zip(cells, WIDTHS, strict=True)))
+    return " ".join((first, *rest)).rstrip()
+
+
+def text(results: dict[str, Any]) -> str:
+    """Return the whole report: table, what it ran on, targets missed."""
+    rows = results["results"]
+    aimed = [row for row in rows if row["met"] is not None]
+    missed = [row for row in aimed if not row["met"]]
+    compiled = [n for n, there in results["byte_code"].items() if there]
+    lines = [
+        table(rows),
+        "-" * 80,
+        f"{results['machine']}",
+        ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
+        f"byte-code: {', '.join(compiled)}" + (" (not all!)" if len(compiled) < len(results["byte_code"]) else ""),
+        f"targets: {len(aimed) - len(missed)} of {len(aimed)} met",
+        *(f"  missed: {row['title']} ({row['group']})" for row in missed),
+    ]
+    return "\n".join(lines)
+
+
+def refreshed(readme: str, results: dict[str, Any]) -> str:
+    """Return the README with these results between its marks."""
+    block = f"{BEGIN}\n```text\n{text(results)}\n```\n{END}"
+    new, found = re.subn(rf"{BEGIN}.*?{END}", lambda _: block, readme, count=1, flags=re.DOTALL)
+    if not found:
+        raise SystemExit(f"bench/README.md lacks {BEGIN} ... {END}")
+    return new

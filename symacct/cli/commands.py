@@ -1,0 +1,265 @@
+"""The commands of `symacct`, one function each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from symacct import __version__
+from symacct.api import account as account_of
+from symacct.api import lower_bound
+from symacct.api import orders as orders_of
+from symacct.cli.options import (
+    ConventionName,
+    DtypeNames,
+    Json,
+    Latex,
+    NotationName,
+    OrderName,
+    PatternWord,
+    SizeWords,
+    TrafficName,
+)
+from symacct.cli.output import emit, print_total
+from symacct.cli.tables import (
+    bound_json,
+    bound_latex,
+    comparison_json,
+    dtypes_json,
+    dtypes_text,
+    orders_json,
+    orders_latex,
+    orders_text,
+)
+from symacct.cli.words import read_dtype, read_sizes
+from symacct.dtypes import table
+from symacct.expr import collect_sizes
+from symacct.pattern import parse
+
+app = typer.Typer(
+    help="What a computation costs, as closed forms in named sizes.",
+    epilog="Example: symacct flops 'b d, d k -> b k'",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _examples(*commands: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  symacct {c}" for c in commands)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"symacct {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Hold the options that belong to no command."""
+
+
+def total(
+    context: typer.Context,
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    order: OrderName = "left",
+    traffic: TrafficName = "unfused",
+    notation: NotationName = "einops",
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print the total that the command is called like."""
+    print_total(
+        context.command.name or "",
+        pattern,
+        sizes,
+        as_json=json,
+        as_latex=latex,
+        convention=convention,
+        dtype=read_dtype(dtype),
+        order=order,
+        traffic=traffic,
+        notation=notation,
+    )
+
+
+for quantity, meaning, examples in (
+    (
+        "flops",
+        "Print the operations of a pattern; as MACs under --convention mac.",
+        ("flops 'b d, d k -> b k'", "flops 'b d, d k -> b k' b=64 'd=4*k' --convention exact"),
+    ),
+    (
+        "bytes",
+        "Print the bytes that a pattern moves: each step reads its operands and writes its result.",
+        ("bytes 'b d, d k -> b k' --dtype bf16,nvfp4,bf16", "bytes 'i j, j k, k l -> i l' --traffic compulsory"),
+    ),
+    (
+        "intensity",
+        "Print the arithmetic intensity of a pattern: operations a byte.",
+        ("intensity 'b d, d k -> b k'", "intensity 'i j, j k -> i k' i=n j=n k=n --convention exact"),
+    ),
+):
+    app.command(quantity, help=meaning, epilog=_examples(*examples))(total)
+
+
+@app.command(epilog=_examples("account 'b s d, d k -> b s k'", "account 'i j, j k, k l -> i l' --order naive --json"))
+def account(
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    order: OrderName = "left",
+    traffic: TrafficName = "unfused",
+    notation: NotationName = "einops",
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print operations, bytes and intensity of a pattern as a table, and under what they hold."""
+    counted = account_of(
+        pattern,
+        sizes=read_sizes(sizes),
+        convention=convention,
+        dtype=read_dtype(dtype),
+        order=order,
+        traffic=traffic,
+        notation=notation,
+    )
+    emit(lambda: str(counted), counted.to_json, counted.latex, as_json=json, as_latex=latex)
+
+
+@app.command(epilog=_examples("orders 'i j, j k, k l -> i l'", "orders 'i j, j k, k l -> i l' i=10 j=1000 k=20 l=500"))
+def orders(
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    convention: ConventionName = "2n",
+    notation: NotationName = "einops",
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print the contraction orders that can be cheapest, and when each is; under mac as under 2n."""
+    counted = "2n" if convention == "mac" else convention
+    found = orders_of(pattern, sizes=read_sizes(sizes), convention=counted, notation=notation)
+    emit(
+        lambda: orders_text(found),
+        lambda: orders_json(pattern, found, counted),
+        lambda: orders_latex(found),
+        as_json=json,
+        as_latex=latex,
+    )
+
+
+@app.command(epilog=_examples("bound 'i k, k j -> i j'", "bound 'i k, k j -> i j' i=4096 j=4096 k=4096 --memory 65536"))
+def bound(
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    memory: Annotated[str, typer.Option("--memory", "-m", help="Elements of fast memory: a name or a number.")] = "M",
+    order: Annotated[
+        str | None, typer.Option("--order", "-o", help="Bound each step of an order, left or best, by itself.")
+    ] = None,
+    notation: NotationName = "einops",
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print what any schedule moves at least through a fast memory, in elements, for the pattern as one loop nest."""
+    found = lower_bound(pattern, memory=memory, order=order, sizes=read_sizes(sizes), notation=notation)
+    bounds = found if isinstance(found, list) else [found]
+    emit(
+        lambda: "\n".join(str(b) for b in bounds),
+        lambda: [bound_json(b) for b in found] if isinstance(found, list) else bound_json(found),
+        lambda: "\n".join(bound_latex(b) for b in bounds),
+        as_json=json,
+        as_latex=latex,
+    )
+
+
+@app.command(epilog=_examples("explain 'b d, d k -> b k' b=4 d=5 k=6", "explain 'b d, d k -> b k' --of intensity"))
+def explain(
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    of: Annotated[str, typer.Option("--of", help="flops, bytes or intensity.")] = "flops",
+    dtype: DtypeNames = "bf16",
+    order: OrderName = "left",
+    notation: NotationName = "einops",
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print a quantity under each convention, and how it comes about, step by step."""
+    from symacct.explanation import explain as explanation_of
+
+    found = explanation_of(
+        pattern, of=of, sizes=read_sizes(sizes), notation=notation, order=order, dtype=read_dtype(dtype)
+    )
+    emit(lambda: str(found), found.to_json, found.latex, as_json=json, as_latex=latex)
+
+
+@app.command(
+    epilog=_examples("compare 'b d, d k -> b k' 'b d, d r, r k -> b k'", "compare 'n d -> n' 'n d -> d' --of bytes")
+)
+def compare(
+    first: Annotated[str, typer.Argument(metavar="PATTERN_A", help="The first pattern, in quotes.")],
+    second: Annotated[str, typer.Argument(metavar="PATTERN_B", help="The second pattern, in quotes.")],
+    sizes: SizeWords = None,
+    *,
+    of: Annotated[str, typer.Option("--of", help="flops, matmul_flops or bytes.")] = "flops",
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    order: OrderName = "left",
+    traffic: TrafficName = "unfused",
+    notation: NotationName = "einops",
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print what a second pattern costs more than a first, and where the first is cheaper."""
+    from symacct.accounting.analysis import compare as compare_accounts
+
+    names = [parse(pattern, notation).names for pattern in (first, second)]
+    given = collect_sizes(read_sizes(sizes), {}, tuple(dict.fromkeys([n for own in names for n in own])))
+    a, b = (
+        account_of(
+            pattern,
+            sizes={n: size for n, size in given.items() if n in own},
+            convention=convention,
+            dtype=read_dtype(dtype),
+            order=order,
+            traffic=traffic,
+            notation=notation,
+        )
+        for pattern, own in zip((first, second), names, strict=True)
+    )
+    found = compare_accounts(a, b, of)
+    emit(
+        lambda: f"a: {a.title}\nb: {b.title}\n{found}",
+        lambda: comparison_json(a, b, found),
+        found.latex,
+        as_json=json,
+        as_latex=latex,
+        conditions=dict.fromkeys([*a.conditions, *b.conditions]),
+    )
+
+
+@app.command(epilog=_examples("dtypes", "dtypes bf16 e4m3 nvfp4"))
+def dtypes(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Formats; all without.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Print storage formats: bits, sign/exponent/mantissa, range, precision, and what 1e-8 becomes."""
+    rows = table(*(names or ()))
+    emit(lambda: dtypes_text(rows), lambda: dtypes_json(rows), as_json=json)

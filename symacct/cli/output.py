@@ -1,0 +1,84 @@
+"""One answer as text, as LaTeX or as JSON; and the totals, which need nothing else and answer fastest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+from symacct.accounting import Account
+from symacct.api import account
+from symacct.cli.words import read_sizes
+from symacct.errors import ConventionError
+from symacct.expr import to_json, to_latex, to_text
+
+
+def emit(
+    text: Callable[[], str],
+    data: Callable[[], Any],
+    formula: Callable[[], str] | None = None,
+    *,
+    as_json: bool,
+    as_latex: bool = False,
+    conditions: Iterable[object] = (),
+) -> None:
+    """Print one answer in the form that was asked for; of text and LaTeX the conditions go to standard error.
+
+    Raises
+    ------
+    ConventionError
+        If both JSON and LaTeX were asked for.
+
+    """
+    if as_json and as_latex:
+        msg = "--json and --latex are two forms of one answer; ask for one of them"
+        raise ConventionError(msg)
+    if as_json:
+        _say(json.dumps(data(), indent=2), sys.stdout)
+        return
+    _say(formula() if as_latex and formula else text(), sys.stdout)
+    for condition in conditions:
+        _say(f"where {condition}", sys.stderr)
+
+
+def _say(text: str, stream: TextIO) -> None:
+    stream.write(text + "\n")
+    stream.flush()  # a closed pipe must show here, where it is handled
+
+
+def print_total(
+    quantity: str,
+    pattern: str,
+    sizes: Iterable[str] | None,
+    *,
+    as_json: bool = False,
+    as_latex: bool = False,
+    **options: Any,
+) -> None:
+    """Print one total of a pattern; `options` are those of `symacct.account`."""
+    counted = account(pattern, sizes=read_sizes(sizes), **options)
+    amount = counted.total(quantity)
+    emit(
+        lambda: to_text(amount),
+        lambda: total_json(counted, quantity),
+        lambda: to_latex(amount),
+        as_json=as_json,
+        as_latex=as_latex,
+        conditions=counted.conditions,
+    )
+
+
+def total_json(account: Account, quantity: str) -> dict[str, Any]:
+    """Return one total and under what it holds; the keys are those of `Account.to_json`."""
+    return {
+        "title": account.title,
+        "quantity": quantity,
+        "formula": to_json(account.total(quantity)),
+        "unit": account.unit(quantity),
+        "convention": account.convention.to_json(),
+        "dtype": [account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs)],
+        "traffic": account.traffic,
+        "order": account.order,
+        "conditions": [str(c) for c in account.conditions],
+    }

@@ -1,0 +1,48 @@
+"""How the words of a command line are read; what a size or a format may be is the engine's to say."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from symacct.errors import AxisConflictError, SizeError
+
+
+def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
+    """Read ``b=64`` and ``d=4*k`` into a mapping of texts.
+
+    Raises
+    ------
+    SizeError
+        For a word that is not NAME=SIZE, and for Python's constants, which would read as names.
+    AxisConflictError
+        For one name with two sizes.
+
+    Examples
+    --------
+    >>> read_sizes(["b=64", "in = 4*k"])
+    {'b': '64', 'in': '4*k'}
+
+    """
+    sizes: dict[str, str] = {}
+    for word in words or ():
+        # names are normalised as in patterns: a micro sign is a mu
+        name, equals, size = (unicodedata.normalize("NFKC", part.strip()) for part in word.partition("="))
+        if not (name and equals and size):
+            missing = "has no '='" if not equals else "has no size" if name else "has no name"
+            hint = "" if equals else "; a pattern is one word, in quotes: 'b d, d k -> b k'"
+            msg = f"{word[:60]!r} {missing}; a size is written NAME=SIZE, such as b=64 or 'd=4*k'{hint}"
+            raise SizeError(msg)
+        if size in ("True", "False", "None"):
+            msg = f"the size of {name!r} is {size}; a size is a positive integer, a name, or an expression such as 4*k"
+            raise SizeError(msg)
+        if sizes.setdefault(name, size) != size:
+            msg = f"the axis {name!r} has two sizes, {sizes[name]} and {size}"
+            raise AxisConflictError(msg)
+    return sizes
+
+
+def read_dtype(text: str) -> str | list[str]:
+    """Read one storage format, or a list of them apart by commas."""
+    names = [part.strip() for part in text.split(",")]
+    return names[0] if len(names) == 1 else names

@@ -1,0 +1,11 @@
+"""Symbolic tensors: shapes in named sizes under the real einops, Python's operators and symacct's functions."""
+
+from __future__ import annotations
+
+from symacct.symbolic.builder import Builder
+from symacct.symbolic.dispatch import apply
+from symacct.symbolic.signature import trace
+from symacct.symbolic.size import Dim, unwrap, wrap
+from symacct.symbolic.tensor import Symbolic, record
+
+__all__ = ["Builder", "Dim", "Symbolic", "apply", "record", "trace", "unwrap", "wrap"]

@@ -1,0 +1,99 @@
+"""A graph while it is built: tensors and operations in the order in which a function makes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from symacct.errors import GraphError, SymacctError, UnknownOpError, one_of
+from symacct.expr import Size
+from symacct.graph import Graph, Op, Role, Tensor
+from symacct.rules import RULES
+
+_HERE = str(Path(__file__).resolve().parent.parent)
+
+
+class Builder:
+    """Collects tensors and operations; a rule checks shapes and announces outputs as each operation is added."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self.ops: list[Op] = []
+        self.inputs: list[int] = []
+        self.scope: list[str] = []
+        self.closed = False
+
+    def input(self, shape: Sequence[Size], name: str, role: Role = "input", dtype: str | None = None) -> int:
+        """Add a tensor that the graph is given; return its id."""
+        made = len(self.tensors)
+        self.tensors.append(Tensor(made, tuple(shape), role, name, dtype))
+        self.inputs.append(made)
+        return made
+
+    def op(self, kind: str, inputs: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+        """Add an operation; return the ids of its outputs.
+
+        Raises
+        ------
+        SymacctError
+            What the rule says about the shapes, with the line of the caller.
+
+        """
+        if self.closed:
+            msg = (
+                f"{kind}: the graph is finished; a symbolic tensor is of use only inside the function that was given it"
+            )
+            raise GraphError(msg)
+        if kind not in RULES:
+            msg = f"no rule for the operation {kind!r}; known: {one_of(sorted(RULES))}; see symacct.opaque"
+            raise UnknownOpError(msg)
+        tensors = [self.tensors[i] for i in inputs]
+        try:
+            outs = RULES[kind].shape(tensors, attrs)
+        except SymacctError as error:
+            raise type(error)(f"{kind}: {error}{caller()}") from None
+        made = []
+        for out in outs:
+            storage = None if out.view_of is None else storage_of(tensors[out.view_of])
+            made.append(len(self.tensors))
+            name = kind if len(outs) == 1 else f"{kind} {len(made)}"
+            self.tensors.append(Tensor(made[-1], out.shape, "act", name, out.dtype, storage, out.strides))
+        scope = "/".join(self.scope)
+        self.ops.append(Op(len(self.ops), kind, tuple(inputs), tuple(made), attrs.get("einsum"), attrs, scope))
+        return tuple(made)
+
+    @contextmanager
+    def within(self, scope: str) -> Iterator[None]:
+        """Put the operations added inside under a scope."""
+        self.scope.append(scope)
+        try:
+            yield
+        finally:
+            self.scope.pop()
+
+    def graph(self, outputs: Sequence[int], stated: Sequence[str] = ()) -> Graph:
+        """Finish the graph; what it was built from can no longer be used."""
+        self.closed = True
+        done = set(outputs)
+        given = set(self.inputs)
+        tensors = tuple(t._replace(role="output") if t.id in done and t.id not in given else t for t in self.tensors)
+        return Graph(tensors, tuple(self.ops), tuple(self.inputs), tuple(outputs), tuple(stated))
+
+
+def storage_of(tensor: Tensor) -> int:
+    """Return the tensor that owns the memory of a tensor."""
+    return tensor.id if tensor.storage is None else tensor.storage
+
+
+def caller() -> str:
+    """Return where the user's code stands, to end a message with: the first frame outside symacct and einops."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_HERE) and f"{Path('/')}einops{Path('/')}" not in file:
+            return f"\n  at {Path(file).name}:{frame.f_lineno}, in {frame.f_code.co_name}"
+        frame = frame.f_back
+    return ""

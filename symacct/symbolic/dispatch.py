@@ -1,0 +1,52 @@
+"""One function, two worlds: on symbolic tensors an operation is written down, on real ones it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from symacct.errors import UnknownOpError
+from symacct.symbolic.tensor import Symbolic, record
+
+
+def apply(kind: str, *tensors: Any, **attrs: Any) -> Any:
+    """Apply an operation to tensors of one world.
+
+    Parameters
+    ----------
+    kind
+        The name of the operation, as in `symacct.rules`.
+    *tensors
+        Symbolic tensors, or torch tensors.
+    **attrs
+        What the operation needs besides tensors.
+
+    Returns
+    -------
+    A tensor, or a tuple where the operation has several outputs.
+
+    Raises
+    ------
+    GraphError
+        For a mixture of symbolic and real tensors.
+    UnknownOpError
+        For tensors of a library that cannot run here.
+
+    """
+    if any(isinstance(t, Symbolic) for t in tensors):
+        return record(kind, tensors, attrs)
+    return run(kind, tensors, attrs)
+
+
+def run(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Run an operation on real tensors."""
+    if tensors and type(tensors[0]).__module__.partition(".")[0] == "torch":
+        from symacct.eager import KINDS
+
+        if kind not in KINDS:
+            msg = f"{kind} cannot run on torch tensors; it can be {', '.join(sorted(KINDS))}"
+            raise UnknownOpError(msg)
+        return KINDS[kind](*tensors, **attrs)
+    kinds = ", ".join(sorted({type(t).__name__ for t in tensors})) or "nothing"
+    msg = f"{kind} takes symbolic or torch tensors, not {kinds}"
+    raise UnknownOpError(msg)

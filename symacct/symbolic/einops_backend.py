@@ -1,0 +1,57 @@
+"""einops' own functions on symbolic tensors: what it asks of a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from einops._backends import AbstractBackend  # einops has no other door for a new tensor type
+
+from symacct.symbolic.products import einsum
+from symacct.symbolic.size import unwrap
+from symacct.symbolic.tensor import Symbolic, record
+
+
+class SymbolicBackend(AbstractBackend):
+    """einops finds it as a subclass once this module is loaded."""
+
+    framework_name = "symacct"
+
+    def is_appropriate_type(self, tensor: Any) -> bool:
+        """Whether this backend handles a tensor."""
+        return isinstance(tensor, Symbolic)
+
+    def reshape(self, x: Symbolic, shape: Sequence[Any]) -> Any:
+        """Split or merge axes."""
+        return x.reshape(tuple(shape))
+
+    def transpose(self, x: Symbolic, axes: Sequence[int]) -> Any:
+        """Permute axes."""
+        return x.permute(*axes)
+
+    def reduce(self, x: Symbolic, operation: str, axes: Sequence[int]) -> Any:
+        """Reduce over axes."""
+        return record(operation, (x,), {"axes": tuple(sorted(axes)), "keepdims": False})
+
+    def add_axes(self, x: Symbolic, n_axes: int, pos2len: dict[int, Any]) -> Any:
+        """Add repeated axes: views, as torch's expand."""
+        rest = iter(x.shape)
+        shape = [1 if i in pos2len else next(rest) for i in range(n_axes)]
+        wide = [unwrap(pos2len.get(i, s)) for i, s in enumerate(shape)]
+        return record("expand", (x.reshape(*shape),), {"shape": tuple(wide)})
+
+    def stack_on_zeroth_dimension(self, tensors: Sequence[Symbolic]) -> Any:
+        """Stack tensors of one shape."""
+        return record("concat", [t.unsqueeze(0) for t in tensors], {"axis": 0})
+
+    def concat(self, tensors: Sequence[Symbolic], axis: int) -> Any:
+        """Concatenate along an axis."""
+        return record("concat", tensors, {"axis": axis})
+
+    def is_float_type(self, x: Symbolic) -> bool:
+        """Whether a mean makes sense."""
+        return x.dtype is None or x.dtype.startswith(("fp", "bf", "tf"))
+
+    def einsum(self, pattern: str, *tensors: Symbolic) -> Any:
+        """Contract, from letters."""
+        return einsum(pattern, tensors)

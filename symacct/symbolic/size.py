@@ -1,0 +1,146 @@
+"""Sizes as einops and Python's operators meet them in a shape.
+
+einops checks sizes only when both are `int` for `isinstance`: with any other size object
+``reduce(x, "b s d -> b d", "mean", s=7)`` passes in silence whatever s is. So a `Dim` reads as an `int` there, through
+`__class__`; it is no subclass of int and has no `__index__`, so ``range(size)`` and indexing with it still fail.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from symacct.errors import SizeError, UndefinedSizeError
+from symacct.expr import Expr, Poly, Size, divide
+
+
+class Dim:
+    """A size that is still an expression in names; arithmetic gives a `Dim`, or an `int` where it becomes one.
+
+    ``//`` divides exactly, under the condition that it divides (see the graph's conditions), as einops needs;
+    `symacct.floordiv` and `symacct.ceildiv` round.
+    """
+
+    __slots__ = ("value",)
+    value: Poly
+
+    def __init__(self, value: Poly) -> None:
+        """Wrap an expression."""
+        object.__setattr__(self, "value", value)
+
+    @property
+    def __class__(self) -> type:  # type: ignore[misc]
+        """Read as an int, so that einops checks sizes."""
+        return int
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        msg = "a size does not change"
+        raise AttributeError(msg)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Dim and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __add__(self, other: Any) -> Any:
+        return wrap(self.value + unwrap(other))
+
+    def __sub__(self, other: Any) -> Any:
+        return wrap(self.value - unwrap(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return wrap(unwrap(other) - self.value)
+
+    def __mul__(self, other: Any) -> Any:
+        return wrap(self.value * unwrap(other))
+
+    def __floordiv__(self, other: Any) -> Any:
+        return wrap(divide(self.value, unwrap(other)))
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return wrap(divide(unwrap(other), self.value))
+
+    def __truediv__(self, other: Any) -> Any:
+        return wrap(divide(self.value, unwrap(other)))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return wrap(divide(unwrap(other), self.value))
+
+    def __mod__(self, _other: Any) -> int:
+        return 0
+
+    def __rmod__(self, _other: Any) -> int:
+        return 0
+
+    def __pow__(self, exponent: int) -> Any:
+        return wrap(self.value**exponent)
+
+    def __neg__(self) -> Any:
+        return wrap(-self.value)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def _refuse(self, what: str) -> NoReturn:
+        msg = (
+            f"{what} the size {self.value}, which is still a name; give it as a number, "
+            "or write the operation with symacct's functions"
+        )
+        raise UndefinedSizeError(msg)
+
+    def __bool__(self) -> bool:
+        self._refuse("asked for the truth of")
+
+    def __lt__(self, other: object) -> bool:
+        self._refuse("compared")
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __int__(self) -> int:
+        self._refuse("asked for the number of")
+
+    def __float__(self) -> float:
+        self._refuse("asked for the number of")
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self.value), spec)
+
+
+def wrap(value: Expr) -> Any:
+    """Return a size as a shape shows it: an int, or a `Dim`.
+
+    Raises
+    ------
+    SizeError
+        For a constant fraction: sizes are whole.
+
+    """
+    if isinstance(value, Poly):
+        return Dim(value)
+    if type(value) is int:
+        return value
+    msg = f"a size of {value} is not whole"
+    raise SizeError(msg)
+
+
+def unwrap(value: Any) -> Size:
+    """Return what stands behind a size: an int, or an expression.
+
+    Raises
+    ------
+    SizeError
+        For anything that is no size.
+
+    """
+    if type(value) is Dim:
+        return value.value
+    if type(value) is int or type(value) is Poly:
+        return value
+    from symacct.expr import as_size
+
+    return as_size(value, "size")

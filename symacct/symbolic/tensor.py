@@ -1,0 +1,248 @@
+"""Tensors with symbolic shapes: Python's operators and the methods that torch's tensors have too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from symacct.errors import GraphError
+from symacct.graph import Tensor
+from symacct.symbolic.builder import Builder
+from symacct.symbolic.size import unwrap, wrap
+
+
+class Symbolic:
+    """A tensor of a graph that is being built; only its shape and dtype are known.
+
+    Functions of symacct, Python's operators and the real einops functions accept it. It lives as long as the function
+    that was given it: what it records ends up in the graph.
+    """
+
+    __slots__ = ("builder", "id")
+
+    def __init__(self, builder: Builder, id: int) -> None:
+        """Stand for tensor `id` of a graph under construction."""
+        self.builder = builder
+        self.id = id
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor of the graph."""
+        return self.builder.tensors[self.id]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The sizes: ints, or size objects that einops and arithmetic accept."""
+        return tuple(wrap(s) for s in self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.tensor.shape)
+
+    @property
+    def dtype(self) -> str | None:
+        """The storage format it is pinned to, None where the account decides."""
+        return self.tensor.dtype
+
+    def size(self, axis: int) -> Any:
+        """Return the size of one axis."""
+        return self.shape[axis]
+
+    def __repr__(self) -> str:
+        shape = ", ".join(str(s) for s in self.tensor.shape)
+        return f"Symbolic({self.tensor.name}: {shape})"
+
+    def __bool__(self) -> bool:
+        self._no_data("its truth value")
+        return False
+
+    def __iter__(self) -> Any:
+        self._no_data("its elements, one by one")
+
+    def item(self) -> Any:
+        """Refuse: there is no data."""
+        self._no_data("its value")
+
+    def _no_data(self, what: str) -> None:
+        msg = f"{self!r} has no data, so {what} cannot be known; use symacct.where or symacct.cond for choices"
+        raise GraphError(msg)
+
+    def __add__(self, other: Any) -> Any:
+        return binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return binary("div", other, self)
+
+    def __neg__(self) -> Any:
+        return record("neg", (self,), {})
+
+    def __pow__(self, exponent: Any) -> Any:
+        if exponent == 2:
+            return record("square", (self,), {})
+        if exponent in (0.5, -0.5):
+            return record("sqrt" if exponent > 0 else "rsqrt", (self,), {})
+        if type(exponent) is not int or exponent < 1:
+            msg = f"the power {exponent!r}; natural numbers, 0.5 and -0.5 are known"
+            raise GraphError(msg)
+        return record("pow", (self,), {"exponent": exponent})
+
+    def __gt__(self, other: Any) -> Any:
+        return binary("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return binary("ge", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return binary("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return binary("le", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return binary("logical_and", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return binary("logical_or", self, other)
+
+    def __invert__(self) -> Any:
+        return record("logical_not", (self,), {})
+
+    def __matmul__(self, other: Any) -> Any:
+        from symacct.symbolic.products import matmul
+
+        return matmul(self, other)
+
+    def __getitem__(self, index: Any) -> Any:
+        from symacct.symbolic.indexing import take
+
+        return take(self, index)
+
+    def reshape(self, *shape: Any) -> Any:
+        """Return the same elements in another shape; one size may be -1."""
+        from symacct.symbolic.indexing import full_shape
+
+        return record("reshape", (self,), {"shape": full_shape(self, _flat(shape))})
+
+    view = reshape
+
+    def permute(self, *axes: Any) -> Any:
+        """Return the axes in another order: a view."""
+        return record("permute", (self,), {"axes": tuple(a % self.ndim for a in _flat(axes))})
+
+    def transpose(self, first: int, second: int) -> Any:
+        """Return two axes exchanged: a view."""
+        axes = list(range(self.ndim))
+        axes[first], axes[second] = axes[second], axes[first]
+        return self.permute(*axes)
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        return self.transpose(-2, -1)
+
+    @property
+    def T(self) -> Any:
+        """A matrix transposed."""
+        return self.permute(*reversed(range(self.ndim)))
+
+    def expand(self, *shape: Any) -> Any:
+        """Return axes of size 1 repeated without copying: a view."""
+        sizes = tuple(s if s == -1 else unwrap(s) for s in _flat(shape))
+        return record("expand", (self,), {"shape": sizes})
+
+    def unsqueeze(self, axis: int) -> Any:
+        """Return the tensor with a new axis of size 1."""
+        shape = list(self.shape)
+        shape.insert(axis if axis >= 0 else axis + self.ndim + 1, 1)
+        return self.reshape(*shape)
+
+    def squeeze(self, axis: int) -> Any:
+        """Return the tensor without an axis of size 1."""
+        if self.shape[axis] != 1:
+            msg = f"axis {axis} of {self!r} is not of size 1"
+            raise GraphError(msg)
+        shape = list(self.shape)
+        del shape[axis]
+        return self.reshape(*shape)
+
+    def sum(self, dim: Any = None, *, keepdim: bool = False) -> Any:
+        """Return the sum over axes, all by default."""
+        return self._reduce("sum", dim, keepdim)
+
+    def mean(self, dim: Any = None, *, keepdim: bool = False) -> Any:
+        """Return the mean over axes, all by default."""
+        return self._reduce("mean", dim, keepdim)
+
+    def amax(self, dim: Any = None, *, keepdim: bool = False) -> Any:
+        """Return the largest element over axes."""
+        return self._reduce("max", dim, keepdim)
+
+    def amin(self, dim: Any = None, *, keepdim: bool = False) -> Any:
+        """Return the smallest element over axes."""
+        return self._reduce("min", dim, keepdim)
+
+    def _reduce(self, kind: str, dim: Any, keepdim: bool) -> Any:  # noqa: FBT001
+        axes = range(self.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+        axes = tuple(sorted(a % self.ndim for a in axes))
+        return record(kind, (self,), {"axes": axes, "keepdims": keepdim})
+
+
+def _flat(given: Sequence[Any]) -> tuple[Any, ...]:
+    """Accept ``f(a, b)`` and ``f((a, b))``, as torch does."""
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], tuple | list) else tuple(given)
+
+
+def record(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Write an operation down; return its output, or a tuple of them.
+
+    Raises
+    ------
+    GraphError
+        For a mixture of symbolic and real tensors, or tensors of two graphs.
+
+    """
+    builder = next(t.builder for t in tensors if isinstance(t, Symbolic))
+    for t in tensors:
+        if not isinstance(t, Symbolic):
+            msg = f"{kind}: {type(t).__name__} beside symbolic tensors; make it an argument of the function"
+            raise GraphError(msg)
+        if t.builder is not builder:
+            msg = f"{kind}: symbolic tensors of two graphs"
+            raise GraphError(msg)
+    out = tuple(Symbolic(builder, i) for i in builder.op(kind, [t.id for t in tensors], attrs))
+    return out[0] if len(out) == 1 else out
+
+
+def binary(kind: str, left: Any, right: Any) -> Any:
+    """Write down an operation on two values, one of which may be a number."""
+    if isinstance(left, Symbolic) and isinstance(right, Symbolic):
+        return record(kind, (left, right), {})
+    tensor, number, side = (left, right, "right") if isinstance(left, Symbolic) else (right, left, "left")
+    if not _is_number(number):
+        return record(kind, (left, right), {})
+    return record(kind, (tensor,), {"scalar": number, "side": side})
+
+
+def _is_number(x: Any) -> bool:
+    from symacct.symbolic.size import Dim
+
+    return isinstance(x, int | float) or type(x) is Dim

@@ -1,0 +1,22 @@
+"""The rooms of the evidence: one file a subject, each with its `CHECKS`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import defaultdict
+
+from verify.check import Check
+
+ROOMS: dict[str, tuple[Check, ...]] = {
+    name: importlib.import_module(f"{__name__}.{name}").CHECKS
+    for name in sorted(found.name for found in pkgutil.iter_modules(__path__))
+}
+
+CHECKS: defaultdict[str, list[Check]] = defaultdict(list)
+"""The checks that prove each kind of operation, "conventions" and "bounds"."""
+
+for _checks in ROOMS.values():
+    for _check in _checks:
+        for _name in _check.proves:
+            CHECKS[_name].append(_check)
