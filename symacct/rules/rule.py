@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from symacct.conventions import Work
 from symacct.errors import ShapeError
@@ -62,6 +62,65 @@ def no_work(_op: Op, _graph: Graph) -> Work:
     return {}
 
 
+class Residual(NamedTuple):
+    """Something autograd keeps from the forward pass: an input, an output, or a tensor made for the purpose."""
+
+    kind: Literal["input", "output", "extra"]
+    index: int = 0
+    shape: tuple[Size, ...] = ()
+    dtype: str | None = None
+    name: str = ""
+
+
+class Backward(NamedTuple):
+    """What a gradient is made from: values are symbolic or real tensors, and operators work on both.
+
+    `apply(kind, *tensors, **attrs)` makes an operation; `needs` says which inputs want a gradient.
+    """
+
+    apply: Callable[..., Any]
+    attrs: Attrs
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    grads: tuple[Any, ...]
+    needs: tuple[bool, ...]
+
+
+Gradient: TypeAlias = Callable[[Backward], tuple[Any, ...]]
+Residuals: TypeAlias = Callable[[Op, Graph, tuple[bool, ...]], tuple[Residual, ...]]
+
+
+def keep_nothing(_op: Op, _graph: Graph, _needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep nothing: the gradient needs no value of the forward pass."""
+    return ()
+
+
+def keep_output(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep the output, as relu, exp, tanh, sigmoid, softmax and sqrt do."""
+    return (Residual("output"),) if any(needs) else ()
+
+
+def keep_input(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep the first input, as gelu, silu, log and pow do."""
+    return (Residual("input"),) if any(needs) else ()
+
+
+def no_gradient(_b: Backward) -> tuple[Any, ...]:
+    """Pass no gradient on: comparisons, indices, masks."""
+    return tuple(None for _ in _b.inputs)
+
+
+def unbroadcast(b: Backward, grad: Any, like: Any) -> Any:
+    """Return a gradient summed over the axes along which its tensor was broadcast."""
+    extra = len(grad.shape) - len(like.shape)
+    axes = tuple(i for i, size in enumerate(grad.shape) if i < extra or (like.shape[i - extra] == 1 and size != 1))
+    if not axes:
+        return grad
+    summed = b.apply("sum", grad, axes=axes, keepdims=False)
+    shape = tuple(like.shape)
+    return summed if tuple(summed.shape) == shape else summed.reshape(shape)
+
+
 def no_conditions(_op: Op, _graph: Graph) -> list[Condition]:
     """Ask for nothing."""
     return []
@@ -71,7 +130,8 @@ def no_conditions(_op: Op, _graph: Graph) -> list[Condition]:
 class Rule:
     """What one kind of operation yields, executes and moves.
 
-    `family` is the file of the rule; `shape` checks the inputs and announces the outputs.
+    `family` is the file of the rule; `shape` checks the inputs and announces the outputs; `residuals` are what torch's
+    autograd keeps; `gradient` makes the gradients of the inputs out of operations.
     """
 
     family: str
@@ -80,6 +140,8 @@ class Rule:
     reads: Touch = read_all
     writes: Touch = write_all
     conditions: Callable[[Op, Graph], list[Condition]] = no_conditions
+    residuals: Residuals = keep_nothing
+    gradient: Gradient = no_gradient
     implicit_copy: bool = False
     """Whether what it moves is a copy that a better layout avoids: not counted under the layout `ideal`."""
 

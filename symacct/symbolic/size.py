@@ -27,8 +27,8 @@ class Dim:
         """Wrap an expression."""
         object.__setattr__(self, "value", value)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """Read as an int, so that einops checks sizes."""
         return int
 
