@@ -35,19 +35,19 @@ def interleave(
     The garbage collector rests while the clock runs, as in timeit.
     """
     samples: dict[str, list[float]] = {}
+    gc.collect()
+    gc.freeze()  # or each collection below would walk all of torch
     for number, turns in enumerate(rounds):
         for name in list(turns) if number % 2 else reversed(turns):
             call, items = turns[name]
             before()
             gc.collect()
-            gc.freeze()  # or each collection would walk all of torch
             gc.disable()
             start = time.perf_counter()
             for item in items:
                 call(item)
             seconds = time.perf_counter() - start
             gc.enable()
-            gc.unfreeze()
             if number:
                 samples.setdefault(name, []).append(seconds / len(items))
     return samples

@@ -12,7 +12,7 @@ from symacct.api import account, lower_bound
 from symacct.bounds import matmul_like
 from symacct.conventions import PRESETS, convention_of
 from symacct.errors import ConventionError, InconclusiveError, nearest, one_of
-from symacct.explanation.steps import Block, bytes_block, quotient_block, work_block
+from symacct.explanation.steps import Block, amounts_of, bytes_block, quotient_block, work_block
 from symacct.explanation.value import Answer, Explanation
 from symacct.pattern import parse
 
@@ -121,7 +121,7 @@ def _flops(counted: Account) -> tuple[list[Answer], list[Block]]:
     answers = []
     for a in _under(counted):
         name = a.convention.name
-        amounts = tuple((amount, unit) for unit, amount in a.counts.items()) or ((0, "FLOP"),)
+        amounts = amounts_of(a.counts) or ((0, "FLOP"),)
         note = "; ".join(text for text in (meaning[name], others.get(name)) if text)
         answers.append(Answer(name, amounts, note))
     return answers, [work_block(counted, op) for op in counted.graph.ops]

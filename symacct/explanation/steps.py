@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from symacct.accounting import Account
-from symacct.conventions import Key, Work, convention_of, tally
+from symacct.conventions import Key, Unit, Work, convention_of, tally
 from symacct.dtypes import AnyFormat, BlockFormat
 from symacct.expr import Expr, add, multiply, product, to_text
 from symacct.graph import Einsum, Op
@@ -29,6 +29,11 @@ class Block(NamedTuple):
 def amounts_text(amounts: Iterable[tuple[Expr, str]]) -> str:
     """Write amounts with their units, side by side; a bound in elements term by term, the leading one first."""
     return " and ".join(f"{to_text(amount, factored=unit != 'elements')} {unit}" for amount, unit in amounts)
+
+
+def amounts_of(counts: Mapping[Unit, Expr]) -> tuple[tuple[Expr, str], ...]:
+    """Return amounts and units, MACs first."""
+    return tuple((counts[unit], unit) for unit in sorted(counts, reverse=True))
 
 
 def axes_of(e: Einsum) -> list[str]:
@@ -132,7 +137,7 @@ def _counts(e: Einsum, work: Work) -> list[tuple[str, str]]:
 
 
 def _counted(work: Work, convention: str) -> str:
-    return amounts_text((x, unit) for unit, x in tally(work, convention_of(convention)).items())
+    return amounts_text(amounts_of(tally(work, convention_of(convention))))
 
 
 def bytes_block(account: Account, op: Op) -> Block:

@@ -66,7 +66,7 @@ class Residual(NamedTuple):
     """Something autograd keeps from the forward pass: an input, an output, or a tensor made for the purpose."""
 
     kind: Literal["input", "output", "extra"]
-    index: int = 0
+    which: int = 0
     shape: tuple[Size, ...] = ()
     dtype: str | None = None
     name: str = ""

@@ -21,6 +21,26 @@ class Spec(NamedTuple):
     names: tuple[str, ...]
 
 
+def write_spec(operands: Sequence[Sequence[Axis]], output: Sequence[Axis], ellipsis: str | None = None) -> Spec:
+    """Write a pattern for axes; the name `ellipsis` is written ``...``.
+
+    Examples
+    --------
+    >>> write_spec([[("b",), ("h", "d")], [("d",), ()]], [("b",)]).text
+    'b (h d), d 1 -> b'
+
+    """
+
+    def shown(axis: Axis) -> str:
+        words = ["..." if n == ellipsis else n for n in axis]
+        return words[0] if len(words) == 1 else f"({' '.join(words)})" if words else "1"
+
+    sides = [" ".join(shown(axis) for axis in axes) for axes in (*operands, output)]
+    names = tuple(dict.fromkeys(n for axes in operands for axis in axes for n in axis))
+    text = f"{', '.join(sides[:-1])} -> {sides[-1]}"
+    return Spec(text, tuple(tuple(axes) for axes in operands), tuple(output), names)
+
+
 def spec_of(text: str) -> Spec:
     """Read a pattern; the one thing that loops take from the engine, and only for those who hold a text."""
     parsed = parse(text)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hypothesis import strategies as st
 
 from symacct.pattern import Axis
-from symacct.testing.spec import Spec, Tree, all_trees
+from symacct.testing.spec import Spec, Tree, all_trees, write_spec
 
 NAMES = (*"bdkijEIN", "pi", "beta", "lambda", "in", "x2", "seq1", "head_size", "β", "größe")
 """Names to draw from: short, long and unicode ones, keywords of Python, and names that mean something to sympy."""
@@ -74,9 +74,8 @@ def patterns(
     optional = [n for n in used if n not in needed]
     chosen = needed + [n for n in optional if draw(st.booleans())]
     output = draw(st.permutations(chosen))
-    grouped = [_grouped(draw, o, composites=composites, units=units) for o in (*operands, output)]
-    text = ", ".join(_written(o) for o in grouped[:-1]) + " -> " + _written(grouped[-1])
-    return Spec(text, tuple(grouped[:-1]), grouped[-1], tuple(used))
+    *grouped, result = [_grouped(draw, o, composites=composites, units=units) for o in (*operands, output)]
+    return write_spec(grouped, result, ELLIPSIS)
 
 
 def _operand(draw: st.DrawFn, pool: list[str], *, diagonal: bool, scalar: bool) -> list[str]:
@@ -100,14 +99,6 @@ def _grouped(draw: st.DrawFn, names: list[str], *, composites: bool, units: bool
         if units and draw(_ONE_IN_EIGHT):
             axes.append(())
     return tuple(axes)
-
-
-def _written(axes: tuple[Axis, ...]) -> str:
-    def shown(axis: Axis) -> str:
-        words = ["..." if n == ELLIPSIS else n for n in axis]
-        return words[0] if len(words) == 1 else f"({' '.join(words)})" if words else "1"
-
-    return " ".join(shown(axis) for axis in axes)
 
 
 @lru_cache(maxsize=64)

@@ -37,7 +37,7 @@ def _costs(case: Case) -> dict[object, int]:
 
 
 def listed_agree(case: Case) -> None:
-    """The cheapest of all orders is listed, each listed one costs what it says, and its condition tells where it wins."""
+    """The cheapest of all orders is listed, each listed one costs what it says, its condition tells where it wins."""
     executed = _costs(case)
     what = f"{case.spec.text!r} at {case.sizes} under {case.way}"
     listed = sa.orders(case.spec.text, convention=case.way)
@@ -99,7 +99,8 @@ def run_chain(sizes: Chain, tree: tuple) -> int:
 
 _SIZE = st.integers(2, 8)
 _FIXED = tuple(
-    Case(spec_of("i j, j k, k l -> i l"), dict(zip("ijkl", s, strict=True)), "2n") for s in ((2, 5, 3, 7), (7, 3, 5, 2))
+    Case(spec_of("i j, j k, k l -> i l"), dict(zip("ijkl", sizes, strict=True)), "2n")
+    for sizes in ((2, 5, 3, 7), (7, 3, 5, 2))
 )
 
 CHECKS = (
