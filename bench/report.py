@@ -51,12 +51,14 @@ def amount(x: float, unit: str) -> str:
     for factor, name in ((1, "s"), (1e3, "ms"), (1e6, "us")):
         if x * factor >= 1:
             break
-    return f"{short(x * factor)} {name}"
+    return f"{x * factor:.2g} {name}" if x * factor < 10 else f"{x * factor:.0f} {name}"
 
 
 def short(x: float) -> str:
-    """Write a number with two digits, more only where they are whole."""
-    return f"{x:.0f}" if x >= 10 else f"{x:.2g}"
+    """Write a number of at least 0.001 in at most five characters."""
+    if x < 0.001:
+        return "<.001"
+    return f"{x:.0f}" if x >= 100 else f"{x:.3g}" if x >= 0.1 else f"{x:.2g}"
 
 
 def target(row: dict[str, Any]) -> str:

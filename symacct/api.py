@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from symacct.accounting import TRAFFICS, Account, Traffic
+from symacct.accounting import TRAFFICS, Account, Formats, Traffic
 from symacct.bounds import LowerBound, bound
 from symacct.conventions import Convention, convention_of
-from symacct.dtypes import AnyFormat, as_format
+from symacct.dtypes import as_format
 from symacct.einsum import check_order, full_sizes, left_tree, lower
 from symacct.errors import ConventionError, DtypeError, one_of
 from symacct.expr import Size, collect_sizes
+from symacct.graph import Graph
 from symacct.ordering import OrderChoice, best_tree, choices
 from symacct.pattern import parse
 
@@ -28,6 +29,7 @@ def account(
     traffic: str = "unfused",
     notation: str = "einops",
     params: Sequence[str] = (),
+    layout: str = "ideal",
     **axes: Any,
 ) -> Account:
     """Account for a pattern or a function: FLOPs, bytes and intensity as closed forms.
@@ -54,6 +56,9 @@ def account(
         ``"einops"`` or ``"numpy"``.
     params
         Which arguments of a function are parameters.
+    layout
+        Of a function: ``"ideal"`` (nothing is copied to be laid out) or ``"torch"`` (with the copies that
+        reshape and einsum make).
 
     Raises
     ------
@@ -81,7 +86,7 @@ def account(
         from symacct.symbolic.account import account_function
 
         return account_function(
-            pattern, axes, sizes, params=params, convention=convention, dtype=dtype, traffic=traffic
+            pattern, axes, sizes, params=params, convention=convention, dtype=dtype, traffic=traffic, layout=layout
         )
     parsed = parse(pattern, notation)
     given = collect_sizes(sizes, axes, parsed.names) if sizes or axes else {}
@@ -116,23 +121,26 @@ def _account(ask: _Ask) -> Account:
     tree = None if ask.order == "naive" else left_tree(len(parsed.terms))
     if ask.order == "best" and len(parsed.terms) > 2:
         tree = best_tree(parsed, sizes, convention)
-    graph = lower(parsed, sizes, tree)
-    formats = _formats(ask.dtype, len(graph.inputs), len(graph.tensors))
+    graph, formats = _formatted(lower(parsed, sizes, tree), ask.dtype)
     title = ask.pattern
     if sizes:
         title += "   with " + ", ".join(f"{n} = {s}" for n, s in sizes.items())
     return Account(graph, convention, formats, cast("Traffic", ask.traffic), title, ask.order)
 
 
-@lru_cache(maxsize=1024)
-def _formats(dtype: Any, inputs: int, tensors: int) -> tuple[AnyFormat, ...]:
-    """Return a format for every tensor: inputs first, the rest as the output."""
+def _formatted(graph: Graph, dtype: Any) -> tuple[Graph, Formats]:
+    """Return the usual format; where each operand and the output has its own, tensors are pinned to theirs."""
     if not isinstance(dtype, tuple):
-        return (as_format(dtype),) * tensors
-    if len(dtype) != inputs + 1:
-        msg = f"{len(dtype)} dtypes for {inputs} operand{'s' * (inputs != 1)} and an output; give one, or {inputs + 1}"
+        return graph, Formats(_format(dtype))
+    count = len(graph.inputs)
+    if len(dtype) != count + 1:
+        msg = f"{len(dtype)} dtypes for {count} operand{'s' * (count != 1)} and an output; give one, or {count + 1}"
         raise DtypeError(msg)
-    return (*dtype[:-1], *(dtype[-1],) * (tensors - inputs))
+    pinned = [t._replace(dtype=dtype[min(t.id, count)].name) for t in graph.tensors]
+    return graph._replace(tensors=tuple(pinned)), Formats(dtype[-1])
+
+
+_format = lru_cache(maxsize=256)(as_format)
 
 
 def flops(pattern: str, /, **options: Any) -> Any:

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from symacct.accounting.core import QUANTITIES, TRAFFICS, Account
+from symacct.accounting.core import LAYOUTS, QUANTITIES, TRAFFICS, Account
 from symacct.accounting.quantity import Figures, Quantity
-from symacct.accounting.steps import Step, Traffic
+from symacct.accounting.steps import Formats, Layout, Step, Traffic
 
-__all__ = ["QUANTITIES", "TRAFFICS", "Account", "Figures", "Quantity", "Step", "Traffic"]
+__all__ = [
+    "LAYOUTS",
+    "QUANTITIES",
+    "TRAFFICS",
+    "Account",
+    "Figures",
+    "Formats",
+    "Layout",
+    "Quantity",
+    "Step",
+    "Traffic",
+]

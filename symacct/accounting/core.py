@@ -6,13 +6,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.steps import Step, Term, Traffic, counts_of, one_unit, step_of, traffic_terms
+from symacct.accounting.steps import (
+    Formats,
+    Layout,
+    Step,
+    Term,
+    Traffic,
+    compulsory_terms,
+    counts_of,
+    one_unit,
+    steps_of,
+    unfused_terms,
+    works_of,
+)
 from symacct.conventions import Convention, Unit, matmul_work
 from symacct.dtypes import AnyFormat
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Expr, Sympy, add, divide, names_in, to_sympy
 from symacct.graph import Condition, Graph
-from symacct.rules import rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from symacct.accounting.sweep import Sweep
 
 TRAFFICS = ("unfused", "compulsory")
+LAYOUTS = ("ideal", "torch")
 QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
 
 
@@ -35,13 +47,15 @@ class Account:
         What is computed.
     convention
         How operations are counted.
-    formats
-        The storage format of each tensor of the graph.
+    dtypes
+        The storage format of tensors, where one is not pinned to its own.
     traffic
         ``"unfused"``: every operation reads its inputs and writes its output once;
         ``"compulsory"``: only the graph's inputs and outputs, once.
     title, order
         What to print above the numbers.
+    layout
+        ``"ideal"``: views move nothing and nothing is copied to be laid out; ``"torch"``: with such copies.
 
     Examples
     --------
@@ -54,21 +68,27 @@ class Account:
 
     graph: Graph
     convention: Convention
-    formats: tuple[AnyFormat, ...]
+    dtypes: Formats
     traffic: Traffic = "unfused"
     title: str = ""
     order: str = "left"
+    layout: Layout = "ideal"
     _totals: dict[str, Expr] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
-        return tuple(step_of(op, self.graph, self.formats) for op in self.graph.ops)
+        return steps_of(self.graph, self.dtypes, self.convention, self.layout)
+
+    @property
+    def formats(self) -> tuple[AnyFormat, ...]:
+        """The storage format of each tensor of the graph."""
+        return tuple(self.dtypes.of(t) for t in self.graph.tensors)
 
     @property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return counts_of([rule_of(op).work(op, self.graph) for op in self.graph.ops], self.convention)
+        return counts_of(works_of(self.graph, self.convention), self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
@@ -99,7 +119,7 @@ class Account:
         if quantity == "flops":
             return one_unit(self.counts, self.convention)
         if quantity == "matmul_flops":
-            works = [matmul_work(rule_of(op).work(op, self.graph)) for op in self.graph.ops]
+            works = [matmul_work(work) for work in works_of(self.graph, self.convention)]
             return one_unit(counts_of(works, self.convention), self.convention)
         if quantity == "bytes":
             return add(amount for _, amount in self.traffic_terms())
@@ -110,7 +130,9 @@ class Account:
 
     def traffic_terms(self) -> list[Term]:
         """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
-        return traffic_terms(self.steps, self.graph, self.traffic)
+        if self.traffic == "compulsory":
+            return compulsory_terms(self.graph, self.dtypes)
+        return unfused_terms(self.steps)
 
     @property
     def flops(self) -> Sympy:

@@ -4,24 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from symacct.accounting.walk import Visit, visits
 from symacct.conventions import Convention, Unit, Work, tally
-from symacct.dtypes import AnyFormat, storage_bytes
+from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.errors import MixedUnitsError
-from symacct.expr import Expr, add
-from symacct.graph import Graph, Op
+from symacct.expr import Expr, add, multiply
+from symacct.graph import Graph, Tensor
 from symacct.rules import FORMULAS, Read, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
+Layout: TypeAlias = Literal["ideal", "torch"]
 Term: TypeAlias = tuple[str, Expr]
+
+
+class Formats(NamedTuple):
+    """Which storage format a tensor has: the one it is pinned to, else its role's, else the usual one."""
+
+    usual: AnyFormat
+    roles: tuple[tuple[str, AnyFormat], ...] = ()
+
+    def of(self, tensor: Tensor) -> AnyFormat:
+        """Return the format of a tensor."""
+        return as_format(tensor.dtype) if tensor.dtype else dict(self.roles).get(tensor.role, self.usual)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation of an account: what it computes, its work, and the bytes it moves by tensor."""
+    """One operation of an account, all its runs together: what it computes, its work, and the bytes it moves.
+
+    `copies` are bytes that a better layout would not move: counted under the layout ``"torch"``.
+    """
 
     label: str
+    kind: str
+    family: str
+    scope: str
+    times: Expr
     work: Work
     reads: tuple[Term, ...]
     writes: tuple[Term, ...]
@@ -32,17 +52,55 @@ class Step:
         return add(amount for _, amount in self.reads + self.writes)
 
 
-def step_of(op: Op, graph: Graph, formats: tuple[AnyFormat, ...]) -> Step:
-    """Return what one operation executes and moves."""
+def steps_of(graph: Graph, formats: Formats, convention: Convention, layout: Layout) -> tuple[Step, ...]:
+    """Return the steps of a graph, in order; the body of a repeat is worked out once."""
+    return tuple(_step(v, formats, layout) for v in visits(graph, lambda g: flops_of(g, convention)))
 
-    def term(touched: Read) -> Term:
-        amount = storage_bytes(formats[touched.tensor], touched.shape, touched.row or -1)
-        return graph.tensors[touched.tensor].name, amount
 
+def _step(visit: Visit, formats: Formats, layout: Layout) -> Step:
+    op, graph, times, scope = visit
     rule = rule_of(op)
-    reads = tuple([term(r) for r in rule.reads(op, graph)])
-    writes = tuple([term(w) for w in rule.writes(op, graph)])
-    return Step(op.label, rule.work(op, graph), reads, writes)
+
+    def terms(touched: Iterable[Read]) -> tuple[Term, ...]:
+        return tuple((graph.tensors[t.tensor].name, _scaled(_bytes(t, graph, formats), times)) for t in touched)
+
+    reads, writes = rule.reads(op, graph), rule.writes(op, graph)
+    if layout == "ideal" and rule.implicit_copy:
+        reads = writes = ()
+    copies = rule.copies(op, graph) if layout == "torch" else ()
+    copied = terms(copies)
+    return Step(
+        op.label,
+        op.kind,
+        rule.family,
+        scope,
+        times,
+        {key: _scaled(amount, times) for key, amount in rule.work(op, graph).items()},
+        terms(reads) + tuple((f"{name}, to copy it", amount) for name, amount in copied),
+        terms(writes) + tuple((f"copy of {name}", amount) for name, amount in copied),
+    )
+
+
+def _scaled(amount: Expr, times: Expr) -> Expr:
+    return amount if times == 1 else multiply(times, amount)
+
+
+def _bytes(touched: Read, graph: Graph, formats: Formats) -> Expr:
+    return storage_bytes(formats.of(graph.tensors[touched.tensor]), touched.shape, touched.row or -1)
+
+
+def works_of(graph: Graph, convention: Convention) -> list[Work]:
+    """Return the work of every operation, times how often it runs."""
+    out = []
+    for op, inside, times, _ in visits(graph, lambda g: flops_of(g, convention)):
+        work = rule_of(op).work(op, inside)
+        out.append(work if times == 1 else {key: multiply(times, amount) for key, amount in work.items()})
+    return out
+
+
+def flops_of(graph: Graph, convention: Convention) -> Expr:
+    """Return all units of a graph's work added up: only to tell which branch is dearer."""
+    return add(counts_of(works_of(graph, convention), convention).values())
 
 
 def counts_of(works: Sequence[Work], convention: Convention) -> dict[Unit, Expr]:
@@ -72,16 +130,21 @@ def one_unit(counts: dict[Unit, Expr], convention: Convention) -> Expr:
     return next(iter(counts.values()), 0)
 
 
-def traffic_terms(steps: Iterable[Step], graph: Graph, traffic: Traffic) -> list[Term]:
-    """Return bytes by tensor and direction: all of every step, or inputs and outputs of the graph once."""
+def unfused_terms(steps: Iterable[Step]) -> list[Term]:
+    """Return bytes by tensor and direction, every step by itself."""
     terms = [(f"{name} read", amount) for s in steps for name, amount in s.reads]
-    terms += [(f"{name} written", amount) for s in steps for name, amount in s.writes]
-    if traffic == "unfused":
-        return terms
-    wanted = {f"{graph.tensors[i].name} read" for i in graph.inputs}
-    wanted |= {f"{graph.tensors[i].name} written" for i in graph.outputs}
-    once: dict[str, Expr] = {}
-    for label, amount in terms:
-        if label in wanted:
-            once.setdefault(label, amount)
-    return list(once.items())
+    return terms + [(f"{name} written", amount) for s in steps for name, amount in s.writes]
+
+
+def compulsory_terms(graph: Graph, formats: Formats) -> list[Term]:
+    """Return the bytes of the graph's inputs and outputs, once each; of an input only what is visited."""
+    visited = {r.tensor: r for op in reversed(graph.ops) if op.einsum for r in rule_of(op).reads(op, graph)}
+    elsewhere = {i for op in graph.ops if not op.einsum for i in op.inputs}
+    terms = []
+    for i in graph.inputs:
+        tensor = graph.tensors[i]
+        touched = Read(i, tensor.shape, ()) if i in elsewhere or i not in visited else visited[i]
+        terms.append((f"{tensor.name} read", _bytes(touched, graph, formats)))
+    for i in graph.outputs:
+        terms.append((f"{graph.tensors[i].name} written", _bytes(Read(i, graph.tensors[i].shape, ()), graph, formats)))
+    return terms

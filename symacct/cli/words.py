@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from symacct.errors import AxisConflictError, SizeError
+from symacct.errors import AxisConflictError, DtypeError, SizeError
 
 
 def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
@@ -43,6 +43,21 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
 
 
 def read_dtype(text: str) -> str | list[str]:
-    """Read one storage format, or a list of them apart by commas."""
+    """Read one storage format, or a list of them apart by commas.
+
+    Raises
+    ------
+    DtypeError
+        For nothing where a format should stand.
+
+    Examples
+    --------
+    >>> read_dtype("bf16"), read_dtype("bf16, int4, bf16")
+    ('bf16', ['bf16', 'int4', 'bf16'])
+
+    """
     names = [part.strip() for part in text.split(",")]
+    if not all(names):
+        msg = f"no format where one should stand in {text[:60]!r}; formats are apart by commas: 'bf16,int4,bf16'"
+        raise DtypeError(msg)
     return names[0] if len(names) == 1 else names

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symacct.errors import ExpressionError
+from symacct.expr.division import divide
 from symacct.expr.functions import ceildiv, floordiv, log2
-from symacct.expr.poly import Call, Expr, Poly, add, from_terms, name, names_in, product, terms_of
+from symacct.expr.poly import Call, Expr, Poly, add, from_terms, multiply, name, names_in, product, terms_of
 from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_text
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     SympySymbol: TypeAlias = sympy.Symbol
 else:
     Sympy = SympySymbol = Any
+
+MAX_POWER = 64
+_LN2 = "ln 2"
+"""Stands for log(2) until it cancels, as in log(n)/log(2); no name of a user has a space."""
 
 
 @lru_cache(maxsize=4096)
@@ -84,6 +89,14 @@ def from_sympy(x: Any) -> Expr:
     (2*n - 1)/6
 
     """
+    out = _exact(x)
+    if _LN2 in names_in(out):
+        msg = f"{x} has a natural logarithm; only log2 is kept exactly"
+        raise ExpressionError(msg)
+    return out
+
+
+def _exact(x: Any) -> Expr:
     import sympy
 
     if isinstance(x, int | Fraction):
@@ -96,37 +109,31 @@ def from_sympy(x: Any) -> Expr:
     if isinstance(x, sympy.Rational):
         return int(x.p) if x.q == 1 else Fraction(int(x.p), int(x.q))
     if isinstance(x, sympy.Add):
-        return add(from_sympy(a) for a in x.args)
+        return add(_exact(a) for a in x.args)
     if isinstance(x, sympy.Mul):
-        return _from_product(x)
+        return _product(x)
     if isinstance(x, sympy.Pow) and isinstance(x.exp, sympy.Rational):
-        return power(from_sympy(x.base), Fraction(int(x.exp.p), int(x.exp.q)))
+        return power(_exact(x.base), Fraction(int(x.exp.p), int(x.exp.q)))
     if isinstance(x, sympy.ceiling | sympy.floor):
         rounded = ceildiv if isinstance(x, sympy.ceiling) else floordiv
-        return rounded(from_sympy(x.args[0]), 1)
+        return rounded(_exact(x.args[0]), 1)
     if isinstance(x, sympy.log):
-        return _natural_log(x)
+        return multiply(log2(_exact(x.args[0])), name(_LN2))
     msg = f"{x} ({type(x).__name__}) is outside the exact forms: sums, products, rational powers, ceil, floor, log2"
     raise ExpressionError(msg)
 
 
-def _from_product(x: Any) -> Expr:
+def _product(x: Any) -> Expr:
+    """Multiply what stands above, then divide by what stands below factor by factor, as it is kept."""
     import sympy
 
-    logs = [a for a in x.args if isinstance(a, sympy.log) and a.args[0] != 2]
-    if logs and 1 / sympy.log(2) in x.args:
-        rest = [a for a in x.args if a is not logs[0] and a != 1 / sympy.log(2)]
-        return product([log2(from_sympy(logs[0].args[0])), *(from_sympy(a) for a in rest)])
-    above, below = x.as_numer_denom()
-    if below == 1 or below.is_number:
-        return product(from_sympy(a) for a in x.args)
-    top, bottom = from_sympy(above), from_sympy(below)
-    return top / bottom if isinstance(bottom, Poly) else product((top, power(bottom, -1)))
-
-
-def _natural_log(x: Any) -> Expr:
-    msg = f"{x} is a natural logarithm; only log2 is kept exactly"
-    raise ExpressionError(msg)
+    below = [a for a in x.args if isinstance(a, sympy.Pow) and isinstance(a.base, sympy.Add) and a.exp.is_negative]
+    below = [a for a in below if isinstance(a.exp, sympy.Integer) and abs(a.exp) <= MAX_POWER]
+    out = product(_exact(a) for a in x.args if a not in below)
+    for a in below:
+        for _ in range(-int(a.exp)):
+            out = divide(out, _exact(a.base))
+    return out
 
 
 def common_factor(a: Poly, b: Poly) -> Expr:

@@ -86,16 +86,18 @@ def sqrt(x: Expr) -> Expr:
 
 
 def log2(x: Expr) -> Expr:
-    """Return the logarithm to base 2: a number for powers of two, else the function."""
+    """Return the logarithm to base 2: a number for powers of two, else the function; of 6/5, log2(3) - log2(5) + 1."""
     if isinstance(x, Poly):
         return atom(call("log2", x))
     if x <= 0:
         msg = f"log2 of {x}, which is not positive"
         raise ExpressionError(msg)
-    top, bottom = x.numerator, x.denominator
-    if top & (top - 1) == 0 and bottom & (bottom - 1) == 0:
-        return top.bit_length() - bottom.bit_length()
-    return atom(call("log2", x))
+    out: Expr = 0
+    for sign, part in ((1, x.numerator), (-1, x.denominator)):
+        twos = (part & -part).bit_length() - 1
+        odd = part >> twos
+        out = add((out, sign * twos, multiply(sign, atom(call("log2", odd))) if odd > 1 else 0))
+    return out
 
 
 FUNCTIONS: dict[str, tuple[int, Callable[..., Expr]]] = {

@@ -90,6 +90,8 @@ def _number_power(x: Number, exponent: Number) -> Expr:
 
 def _integer_root(n: int, degree: int) -> int | None:
     """Return the whole root when there is one."""
+    if degree >= n.bit_length():  # the root is below 2
+        return n if n < 2 else None
     low, high = 0, 1 << (n.bit_length() // degree + 1)
     while low < high:
         middle = (low + high + 1) // 2

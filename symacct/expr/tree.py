@@ -82,9 +82,9 @@ def _factors(divisor: Tree) -> list[Tree]:
 def _exponent_of_sum(node: Node) -> int:
     """Return the exponent of a sum to a small whole power, else 0."""
     base, exponent = node.parts[0], node.parts[-1]
-    is_sum = node.operator == "**" and isinstance(base, Node) and base.operator == "+"
-    small = isinstance(exponent, Leaf) and exponent.text.isdecimal() and len(exponent.text) < 3
-    return int(exponent.text) if is_sum and small else 0
+    if node.operator != "**" or not isinstance(base, Node) or base.operator != "+" or not isinstance(exponent, Leaf):
+        return 0
+    return int(exponent.text) if exponent.text.isdecimal() and len(exponent.text) < 3 else 0
 
 
 def _name(leaf: Leaf, text: str) -> Poly:

@@ -142,6 +142,8 @@ class Rule:
     conditions: Callable[[Op, Graph], list[Condition]] = no_conditions
     residuals: Residuals = keep_nothing
     gradient: Gradient = no_gradient
+    copies: Touch = touch_nothing
+    """What torch copies first to lay it out: counted (read and written) under the layout `torch` only."""
     implicit_copy: bool = False
     """Whether what it moves is a copy that a better layout avoids: not counted under the layout `ideal`."""
 

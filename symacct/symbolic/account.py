@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from symacct.accounting import TRAFFICS, Account, Traffic
+from symacct.accounting import LAYOUTS, TRAFFICS, Account, Formats, Layout, Traffic
 from symacct.conventions import Convention, convention_of
-from symacct.dtypes import AnyFormat, as_format
+from symacct.dtypes import as_format
 from symacct.errors import ConventionError, one_of
 from symacct.graph import Graph
 from symacct.rules.rule import show_shape
@@ -24,28 +24,33 @@ def account_function(
     convention: str | Convention,
     dtype: Any,
     traffic: str,
+    layout: str,
 ) -> Account:
     """Account for a function; see `symacct.account`. Keywords that are arguments are shapes or values, others sizes."""
-    if traffic not in TRAFFICS:
-        msg = f"unknown traffic {traffic!r}; known: {one_of(TRAFFICS)}"
-        raise ConventionError(msg)
+    for what, chosen, known in (("traffic", traffic, TRAFFICS), ("layout", layout, LAYOUTS)):
+        if chosen not in known:
+            msg = f"unknown {what} {chosen!r}; known: {one_of(known)}"
+            raise ConventionError(msg)
     arguments = inspect.signature(fn).parameters
     given = {n: v for n, v in keywords.items() if n in arguments}
     put_in = {**(sizes or {}), **{n: v for n, v in keywords.items() if n not in arguments}}
     graph = trace(fn, given, put_in, params)
     return Account(
-        graph, convention_of(convention), formats_of(graph, dtype), cast("Traffic", traffic), title(fn, graph)
+        graph,
+        convention_of(convention),
+        formats_of(dtype),
+        cast("Traffic", traffic),
+        title(fn, graph),
+        layout=cast("Layout", layout),
     )
 
 
-def formats_of(graph: Graph, dtype: Any) -> tuple[AnyFormat, ...]:
-    """Return a format for every tensor: the one it is pinned to, else the account's, by role where it is a mapping."""
+def formats_of(dtype: Any) -> Formats:
+    """Return the formats of an account: one for all, or by role where it is a mapping (``{"param": "fp32"}``)."""
     if isinstance(dtype, Mapping):
-        roles = {role: as_format(d) for role, d in dtype.items()}
-        usual = roles.get("act", as_format("bf16"))
-        return tuple(as_format(t.dtype) if t.dtype else roles.get(t.role, usual) for t in graph.tensors)
-    usual = as_format(dtype)
-    return tuple(as_format(t.dtype) if t.dtype else usual for t in graph.tensors)
+        roles = tuple((role, as_format(d)) for role, d in dtype.items())
+        return Formats(dict(roles).get("act", as_format("bf16")), roles)
+    return Formats(as_format(dtype))
 
 
 def title(fn: Callable[..., Any], graph: Graph) -> str:
