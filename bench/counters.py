@@ -94,7 +94,7 @@ def against_symbolic(title: str, form: str) -> list[Comparison]:
 
 
 def against_meta() -> list[Comparison]:
-    patterns, tensors = renamed(MATMUL, 1), empty(MATMUL, {"b": 64, "d": 4096, "k": 1024})
+    patterns, tensors = renamed(MATMUL, "meta"), empty(MATMUL, {"b": 64, "d": 4096, "k": 1024})
 
     def rounds(*, new: bool) -> Iterator[dict[str, Turn]]:
         for _ in range(1 + 4 * ROUNDS):

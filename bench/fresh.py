@@ -19,10 +19,13 @@ FORMS = {
 KEPT = ("name", "symbol")  # what the engine knows of a name by itself
 
 
-def renamed(form: str, seed: int = 0) -> Iterator[str]:
-    """Yield one form in ever other letters, no set of letters twice, so that no answer is had before either."""
+def renamed(form: str, salt: str = "") -> Iterator[str]:
+    """Yield one form in ever other letters, no set of letters twice, so that no answer is had before either.
+
+    The letters are drawn by the form and `salt`: forms of the same length must not share their sets.
+    """
     axes = sorted(set(form) & set(string.ascii_letters))
-    draw = random.Random(seed)  # noqa: S311 - not a secret
+    draw = random.Random(form + salt)  # noqa: S311 - not a secret
     seen: set[frozenset[str]] = set()
     while True:
         letters = draw.sample(string.ascii_letters, len(axes))

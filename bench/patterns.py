@@ -30,15 +30,16 @@ class Question(NamedTuple):
 
     pattern: str
     letters: str
+    sizes: dict[str, int]
     shapes: tuple[tuple[int, ...], ...]
     arrays: tuple[Any, ...]
 
 
 def question(pattern: str, draw: random.Random) -> Question:
     operands = pattern.partition("->")[0].split(",")
-    sizes = {n: draw.randint(2, 9) for n in "".join(operands).split() for n in n}
+    sizes = {axis: draw.randint(2, 9) for axis in dict.fromkeys(" ".join(operands).split())}
     shapes = tuple(tuple(sizes[n] for n in operand.split()) for operand in operands)
-    return Question(pattern, pattern.replace(" ", ""), shapes, tuple(np.empty(shape) for shape in shapes))
+    return Question(pattern, pattern.replace(" ", ""), sizes, shapes, tuple(np.empty(shape) for shape in shapes))
 
 
 def peer_shapes(q: Question) -> Any:
@@ -62,11 +63,9 @@ CALLS = {"polynomial": polynomial, "sympy": sympy_form, "shapes": peer_shapes, "
 
 def check(q: Question) -> None:
     """Check that contenders answer the same question: of two operands both count 2 operations a point."""
-    operands = q.pattern.partition("->")[0].split(",")
-    if len(operands) != 2:
+    if len(q.shapes) != 2:
         return
-    sizes = {n: size for axes, shape in zip(operands, q.shapes, strict=True) for n, size in zip(axes.split(), shape)}
-    ours, peer = sa.flops(q.pattern, sizes=sizes), int(peer_shapes(q)[1].opt_cost)
+    ours, peer = sa.flops(q.pattern, sizes=q.sizes), int(peer_shapes(q)[1].opt_cost)
     if ours != peer:
         raise SystemExit(f"{q.pattern}: {ours} here, {peer} there")
 

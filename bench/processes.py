@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +41,7 @@ def peak(words: list[str]) -> float:
     ran = subprocess.run(tiny, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     status, largest, parent = json.loads(ran.stdout)
     if status or largest <= parent:
-        raise SystemExit(f"{' '.join(words)}: exit status {status}, {largest} kB, of which {parent} may be its parent's")
+        raise SystemExit(f"{' '.join(words)}: exit status {status}, peak {largest}, its parent's {parent}")
     return float(largest * KIB)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from statistics import median, quantiles
@@ -10,8 +11,9 @@ from typing import Any
 
 from bench.rounds import Comparison
 
-WIDTHS = (26, 7, 7, 6, 13, 6, 9)
+WIDTHS = (25, 7, 7, 6, 13, 6, 10)
 HEADERS = ("", "this", "peer", "ratio", "quartiles", "best", "target")
+UNITS = ((1, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 
@@ -48,9 +50,7 @@ def amount(x: float, unit: str) -> str:
     """Write seconds or bytes in at most seven characters."""
     if unit == "B":
         return f"{x / 2**20:.0f} MiB"
-    for factor, name in ((1, "s"), (1e3, "ms"), (1e6, "us")):
-        if x * factor >= 1:
-            break
+    factor, name = next(((f, n) for f, n in UNITS if x * f >= 1), UNITS[-1])
     return f"{x * factor:.2g} {name}" if x * factor < 10 else f"{x * factor:.0f} {name}"
 
 
@@ -97,19 +97,19 @@ def line(cells: Iterable[str]) -> str:
 
 
 def text(results: dict[str, Any]) -> str:
-    """Return the whole report: table, what it ran on, targets missed."""
+    """Return the whole report: the table, what it ran on, how many targets were met."""
     rows = results["results"]
     aimed = [row for row in rows if row["met"] is not None]
-    missed = [row for row in aimed if not row["met"]]
-    compiled = [n for n, there in results["byte_code"].items() if there]
+    met = sum(row["met"] for row in aimed)
+    lacking = [name for name, there in results["byte_code"].items() if not there]
+    versions = "with " + ", ".join(f"{name} {number}" for name, number in results["versions"].items())
     lines = [
         table(rows),
         "-" * 80,
-        f"{results['machine']}",
-        ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
-        f"byte-code: {', '.join(compiled)}" + (" (not all!)" if len(compiled) < len(results["byte_code"]) else ""),
-        f"targets: {len(aimed) - len(missed)} of {len(aimed)} met",
-        *(f"  missed: {row['title']} ({row['group']})" for row in missed),
+        f"on {results['machine']}",
+        textwrap.fill(versions, 80),
+        f"byte-code: {'none of ' + ', '.join(lacking) if lacking else 'of all of these'}",
+        f"targets: {met} of {len(aimed)} met",
     ]
     return "\n".join(lines)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from symacct.expr import ceildiv, floordiv
     from symacct.expr.public import dims, loads, same
     from symacct.functions import exp, gelu, log, relu, rsqrt, sigmoid, silu, sqrt, tanh, where
+    from symacct.symbolic.control import cond, repeat, scope
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ _WHERE = {
     **dict.fromkeys(
         ("exp", "gelu", "log", "relu", "rsqrt", "sigmoid", "silu", "sqrt", "tanh", "where"), "symacct.functions"
     ),
+    **dict.fromkeys(("cond", "repeat", "scope"), "symacct.symbolic.control"),
     "ceildiv": "symacct.expr",
     "compare": "symacct.accounting.analysis",
     "explain": "symacct.explanation",

@@ -28,6 +28,7 @@ from symacct.expr import (
     Sympy,
     add,
     as_size,
+    collect_sizes,
     evaluate,
     multiply,
     names_in,
@@ -128,14 +129,15 @@ class LowerBound:
 
         """
         self.proved  # noqa: B018  # raises where the constant is not known
-        given = {**(sizes or {}), **axes}
+        taken = {n for x in (self.points, self.memory, self.compulsory) for n in names_in(x)}
+        given = collect_sizes(sizes, axes, tuple(sorted(taken)))
         known = sorted({n for c in self.candidates for n in names_in(c)})
         if missing := [n for n in known if n not in given]:
             msg = f"no number for {one_of(missing)}; give a size to each of {one_of(known)}"
             raise UndefinedSizeError(msg)
         numbers: dict[str, Number] = {}
         for n in known:
-            size = as_size(given[n], n)
+            size = given[n]
             if isinstance(size, Poly):
                 msg = f"the size of {n!r} is {size}, still a name; a number is needed here"
                 raise SizeError(msg)

@@ -117,11 +117,15 @@ class Convention:
                 msg = f"the weight of {function} is {weight!r}; it is a natural number of operations a call"
                 raise ConventionError(msg)
         object.__setattr__(self, "contraction", chosen)
-        object.__setattr__(self, "weights", {**weights, **self.weights})
+        object.__setattr__(self, "weights", MappingProxyType({**weights, **self.weights}))
 
     def __hash__(self) -> int:
         """Hash what usually tells conventions apart; weights would cost a pass over all of them."""
         return hash((self.name, self.contraction))
+
+    def __reduce__(self) -> tuple[type[Convention], tuple[str, Contraction | None, dict[str, int]]]:
+        """Pickle and copy what makes it; a read-only mapping cannot be pickled."""
+        return Convention, (self.name, self.contraction, dict(self.weights))
 
     @property
     def functions(self) -> Functions:

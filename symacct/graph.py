@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from symacct.errors import GraphError
-from symacct.expr import Expr, Size, product, whole_denominator
+from symacct.expr import Call, Expr, Size, product, whole_denominator
 from symacct.expr.poly import Poly, terms_of
 
 Role: TypeAlias = Literal["input", "param", "const", "act", "output"]
@@ -74,6 +75,10 @@ class Op(NamedTuple):
     scope: str = ""
     phase: Phase = "fwd"
 
+    def __reduce__(self) -> tuple[type[Op], tuple[Any, ...]]:
+        """Pickle and copy the attributes as a plain mapping; a read-only one cannot be."""
+        return Op, tuple(dict(v) if type(v) is MappingProxyType else v for v in self)
+
     @property
     def label(self) -> str:
         """What is computed, to print: the pattern of an einsum, else the kind."""
@@ -92,7 +97,9 @@ class Condition:
         """Print the condition as a person would write it."""
         if self.kind == "stated":
             return str(self.left)
-        return f"{self.left} divides {self.right}" if self.kind == "divides" else f"{self.left} >= {self.right}"
+        if self.kind == "divides":
+            return f"{self.left} divides {self.right}" if self.left != 1 else f"{self.right} is a whole number"
+        return f"{self.left} >= {self.right}"
 
 
 class Graph(NamedTuple):
@@ -119,7 +126,10 @@ def size_conditions(size: Size) -> list[Condition]:
     above, below = whole_denominator(size)
     if below != 1:
         out.append(Condition("divides", below, above))
-    if any(c < 0 for c in terms_of(size).values()):
+    calls = {a.function for m in terms_of(size) for a, _ in m if isinstance(a, Call)}
+    if below == 1 and ("log2" in calls or any(type(e) is Fraction for m in terms_of(size) for _, e in m)):
+        out.append(Condition("divides", 1, size))
+    if {"floor", "log2"} & calls or any(c < 0 for c in terms_of(size).values()):
         out.append(Condition("at_least", size, 1))
     return out
 

@@ -156,10 +156,13 @@ def _search(
 def _splits(subset: int) -> Iterator[tuple[int, int]]:
     """Yield each way to split a set in two once, larger first parts of early operands first (left wins ties)."""
     lowest = subset & -subset
+    parts = []
     part = subset
     while part := (part - 1) & subset:
         if part & lowest:
-            yield part, subset ^ part
+            parts.append(part)
+    for part in sorted(parts, key=lambda p: (-p.bit_count(), p)):
+        yield part, subset ^ part
 
 
 def _keep(kept: dict[Tree, Expr], tree: Tree, cost: Expr, cheaper: Cheaper) -> None:

@@ -228,7 +228,7 @@ def _names(text: str, place: int, word: str, notation: str) -> list[Axis]:
             f"an axis is a name; give its size apart, as in 'n' with n={name[:20]} (only 1 may stand here)",
             len(word),
         )
-    if not name.isidentifier():
+    if not (word.isidentifier() and name.isidentifier()):  # a superscript two becomes a digit when normalised
         _fail(text, place, f"{word[:40]!r} is not a name; a name starts with a letter", len(word))
     if not name.strip("_"):
         _fail(text, place, "'_' says nothing about its size; give the axis a name", len(word))

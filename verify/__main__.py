@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from verify.check import Check
 from verify.rooms import ROOMS
@@ -47,33 +47,36 @@ def described(check: Check) -> dict[str, object]:
     }
 
 
-def run_check(check: Check, examples: int, seed: int, progress: Progress) -> dict[str, object]:
+def run_check(check: Check, examples: int, seed: int, progress: Progress, bar: TaskID) -> dict[str, object]:
     """Run one check; the result has no times and no seed, so that two good runs read alike."""
     if check.missing:
-        return {**described(check), "examples": 0, "agrees": f"{NOT_RUN}: no {', '.join(check.missing)}"}
-    total = len(check.fixed) + (max(1, round(examples * check.share)) if check.cases is not None else 0)
-    bar = progress.add_task(check.name, total=total)
+        return {**described(check), "examples": 0, "status": f"{NOT_RUN}: no {', '.join(check.missing)}"}
     try:
         tried = check.try_fixed()
-        progress.update(bar, completed=tried)
+        progress.advance(bar, tried)
         tried += check.try_random(examples, seed, lambda: progress.advance(bar))
-    except Exception as error:  # noqa: BLE001  # a crash is a disagreement too; both are reported, and the rest runs on
-        progress.stop_task(bar)
+    except Exception as error:  # noqa: BLE001  # a crash is a disagreement too, and the other checks still run
         notes = "\n".join(getattr(error, "__notes__", []))
         progress.console.print(f"[red]disagrees[/red] {check.name}: {type(error).__name__}: {error}\n{notes}")
-        return {**described(check), "examples": 0, "agrees": False}
-    progress.update(bar, visible=False)
-    return {**described(check), "examples": tried, "agrees": True}
+        return {**described(check), "examples": 0, "status": "disagrees"}
+    return {**described(check), "examples": tried, "status": "agrees"}
 
 
-def run_room(name: str, examples: int, seed: int, console: Console) -> list[dict[str, object]]:
-    columns = (TextColumn("{task.description:<50}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+def run_rooms(names: Sequence[str], examples: int, seed: int, console: Console) -> dict[str, list[dict[str, object]]]:
+    """Run every check of some rooms under one progress bar."""
+    checks = [c for name in names for c in ROOMS[name] if not c.missing]
+    total = sum(len(c.fixed) + c.draws(examples) for c in checks)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    out = {}
     with Progress(*columns, console=console, transient=True) as progress:
-        results = [run_check(check, examples, seed, progress) for check in ROOMS[name]]
-    good = sum(r["agrees"] is True for r in results)
-    tried = sum(int(str(r["examples"])) for r in results)
-    console.print(f"{name:<14}{good} of {len(results)} checks agree, {tried:,} cases")
-    return results
+        bar = progress.add_task("verify", total=total)
+        for name in names:
+            progress.update(bar, description=name)
+            out[name] = [run_check(check, examples, seed, progress, bar) for check in ROOMS[name]]
+            good = sum(r["status"] == "agrees" for r in out[name])
+            tried = sum(int(str(r["examples"])) for r in out[name])
+            progress.console.print(f"{name:<14}{good} of {len(out[name])} checks agree, {tried:,} cases")
+    return out
 
 
 def write(name: str, results: list[dict[str, object]]) -> None:
@@ -92,7 +95,7 @@ def stale() -> list[str]:
             out.append(f"{name}: {'no results' if name in ROOMS else 'results of a room that is gone'}")
             continue
         kept = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["checks"]
-        if [{k: v for k, v in c.items() if k not in ("examples", "agrees")} for c in kept] != [
+        if [{k: v for k, v in c.items() if k not in ("examples", "status")} for c in kept] != [
             described(check) for check in ROOMS[name]
         ]:
             out.append(f"{name}: results of other checks")
@@ -110,16 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = given.seed if given.seed is not None else 0 if given.ci else random.SystemRandom().randrange(10**6)
     console = Console()
     console.print(f"seed {seed}; accelerators: {NOT_RUN}")
-    good = True
-    for name in given.room or ROOMS:
-        results = run_room(name, examples, seed, console)
-        good &= all(r["agrees"] is not False for r in results)
-        if not given.ci:
-            write(name, results)
+    results = run_rooms(given.room or list(ROOMS), examples, seed, console)
+    if not given.ci:
+        for name, found in results.items():
+            write(name, found)
     old = stale() if given.ci and not given.room else []
     for line in old:
         console.print(f"[red]out of date[/red] {line}: run python -m verify and commit verify/results")
-    return int(not good or bool(old))
+    return int(bool(old) or any(r["status"] == "disagrees" for found in results.values() for r in found))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ class Check:
         """The modules that are not installed."""
         return [n for n in self.needs if importlib.util.find_spec(n) is None]
 
+    def draws(self, examples: int) -> int:
+        """How many random cases it gets out of `examples`."""
+        return max(1, round(examples * self.share)) if self.cases is not None else 0
+
     def try_fixed(self) -> int:
         """Try the fixed cases; return how many there are."""
         for case in self.fixed:
@@ -62,7 +66,7 @@ class Check:
             tick()
 
         limits = settings(
-            max_examples=max(1, round(examples * self.share)),
+            max_examples=self.draws(examples),
             database=None,
             deadline=None,
             phases=(Phase.generate, Phase.shrink),

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import counts_of
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, MixedUnitsError, one_of
+from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, one_of
 from symacct.expr import (
     Expr,
-    Poly,
     Sympy,
     add,
     coefficient,
@@ -23,6 +22,7 @@ from symacct.expr import (
     infinity,
     multiply,
     name,
+    numerator,
     power,
     sign,
     terms_of,
@@ -89,13 +89,13 @@ def _elasticity(account: Account, n: str, of: str) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Crossover:
-    """Two terms of a total that are equal at one size; above it, `larger_above` is the larger."""
+    """Two terms of a total that are equal at one size; above it, `larger_above` is the larger (None: it depends)."""
 
     first: str
     second: str
     axis: str
     value: Expr
-    larger_above: str
+    larger_above: str | None
 
     @property
     def at(self) -> Sympy:
@@ -131,14 +131,27 @@ def crossovers(account: Account, axis: Any, of: str) -> list[Crossover]:
     out = []
     for i, (first, a) in enumerate(parts):
         for second, b in parts[i + 1 :]:
-            ratio = divide(a, b) if a != 0 and b != 0 else 0
-            if not isinstance(ratio, Poly) or len(terms_of(ratio)) != 1:
-                continue
-            exponent = degree(ratio, n)
-            if exponent != 0:
-                at = power(coefficient(ratio, n, exponent), Fraction(-1) / exponent)
-                out.append(Crossover(first, second, n, at, first if exponent > 0 else second))
+            if (found := _crossing(a, b, n)) is not None:
+                at, rises = found
+                out.append(Crossover(first, second, n, at, {1: first, -1: second, None: None}[rises]))
     return out
+
+
+def _crossing(a: Expr, b: Expr, n: str) -> tuple[Expr, int | None] | None:
+    """Return where ``a = b``, and the sign of ``a - b`` above; None where they never are."""
+    gap = numerator(add((a, -b)))
+    degree(gap, n)  # raises where the name stands inside a rounding
+    powers = sorted({dict(m).get(n, 0) for m in terms_of(gap)}, reverse=True)
+    if a == 0 or b == 0 or len(powers) < 2:
+        return None
+    high, low = (coefficient(gap, n, e) for e in powers[:2])
+    signs = sign(high), sign(low)
+    if len(powers) > 2 or (None in signs and powers[0] - powers[1] != 1):
+        msg = f"no closed form of the {n} at which {to_text(a)} = {to_text(b)}; give some sizes as numbers"
+        raise InconclusiveError(msg)
+    if signs in ((1, 1), (-1, -1)):
+        return None
+    return power(divide(-low, high), Fraction(1) / (powers[0] - powers[1])), signs[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from symacct.accounting.steps import (
     unfused_terms,
     works_of,
 )
+from symacct.accounting.walk import conditions_of, names_of
 from symacct.conventions import Convention, Unit, matmul_work
 from symacct.dtypes import AnyFormat
 from symacct.errors import ConventionError, one_of
-from symacct.expr import Expr, Sympy, add, divide, names_in, to_sympy
+from symacct.expr import Expr, Sympy, add, divide, to_sympy
 from symacct.graph import Condition, Graph
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Account:
 
     """
 
-    graph: Graph
+    graph: Graph = field(hash=False)
     convention: Convention
     dtypes: Formats
     traffic: Traffic = "unfused"
@@ -157,12 +158,12 @@ class Account:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What must hold for the forms to be true."""
-        return self.graph.conditions
+        return conditions_of(self.graph)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The sizes that are still names, in alphabetical order."""
-        return tuple(sorted({n for t in self.graph.tensors for size in t.shape for n in names_in(size)}))
+        return names_of(self.graph)
 
     def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> Figures:
         """Return the numbers at given sizes, with units.
@@ -291,9 +292,10 @@ class Account:
         ([[16, 32, 48], [32, 64, 96]], True)
 
         """
+        from symacct.accounting.numbers import together
         from symacct.accounting.sweep import sweep
 
-        return sweep(self, {**(sizes or {}), **axes}, pairs=zip, exact=exact)
+        return sweep(self, together(sizes, axes), pairs=zip, exact=exact)
 
     def latex(self) -> str:
         """Return the totals as a LaTeX block."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.quantity import Figures, Quantity
-from symacct.errors import SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
+from symacct.errors import AxisConflictError, SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
 from symacct.expr import Number, Poly, as_size, collect_sizes, evaluate, to_text
 from symacct.graph import Condition
 
@@ -30,6 +30,21 @@ def axis_name(account: Account, axis: Any) -> str:
         )
         raise UnknownAxisError(msg)
     return name
+
+
+def together(sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge what was given as a mapping and as keywords.
+
+    Raises
+    ------
+    AxisConflictError
+        For a name in both.
+
+    """
+    if twice := sorted(set(sizes or {}) & set(axes)):
+        msg = f"{one_of(twice)} is given twice, in sizes= and as a keyword"
+        raise AxisConflictError(msg)
+    return {**(sizes or {}), **axes}
 
 
 def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> Figures:

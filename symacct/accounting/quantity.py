@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from symacct.errors import MixedUnitsError
@@ -85,8 +86,11 @@ class Quantity:
 
 
 def _scaled(value: float | Fraction, prefixes: tuple[tuple[int, str], ...], unit: str) -> str:
+    if prefixes and value >= 10**27:
+        n = Fraction(value)
+        return f"{Decimal(n.numerator) / n.denominator:.3e} {unit}"
     for scale, prefix in prefixes:
-        if float(value) >= scale:
+        if value >= scale:
             return f"{float(value / scale):.3f} {prefix}{unit}"
     return f"{value} {unit}" if type(value) is int else f"{float(value):.6g} {unit}"
 
@@ -112,5 +116,5 @@ class Figures:
         for name in ("flops", "matmul_flops", "bytes", "intensity"):
             q = getattr(self, name)
             exact = q.value if type(q.value) is int else str(q.value)
-            out[name] = {"value": exact, "float": float(q.value), "unit": q.unit}
+            out[name] = {"value": exact, "float": float(q.value) if q.value < 10**308 else None, "unit": q.unit}
         return out

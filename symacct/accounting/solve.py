@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -90,6 +91,9 @@ def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
             f"give it as a multiple of the block, as in {n}='16*m'"
         )
         raise InconclusiveError(msg)
+    if any(type(dict(m).get(n, 0)) is Fraction for m in terms_of(gap)):
+        msg = f"{n} stands under a root, so there is no closed form; give it as a square, as in {n}='m**2'"
+        raise InconclusiveError(msg)
     others = set(names_in(gap)) - {n}
     if others and degree(gap, n) > 2:
         msg = f"degree {degree(gap, n)} in {n} with {one_of(sorted(others))} still names; give these sizes as numbers"
@@ -116,9 +120,10 @@ def _number(value: Any) -> Expr:
             msg = f"{value} is not a target to reach"
             raise ExpressionError(msg)
         return Fraction(str(value))
-    if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        return value
-    return from_sympy(value)
+    if isinstance(value, bool) or value is None:
+        msg = f"{value!r} is not a target to reach; give a number or an expression"
+        raise ExpressionError(msg)
+    return operator.index(value) if hasattr(value, "__index__") else from_sympy(value)
 
 
 def _regions(total: Expr, wanted: Expr, n: str, roots: tuple[Sympy, ...]) -> tuple[tuple[int, int | None], ...]:

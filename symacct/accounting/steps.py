@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from symacct.accounting.walk import Visit, visits
+from symacct.accounting.walk import NESTED, Visit, visits
 from symacct.conventions import Convention, Unit, Work, tally
 from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.errors import MixedUnitsError
@@ -91,6 +91,8 @@ def _bytes(touched: Read, graph: Graph, formats: Formats) -> Expr:
 
 def works_of(graph: Graph, convention: Convention) -> list[Work]:
     """Return the work of every operation, times how often it runs."""
+    if not any(op.kind in NESTED for op in graph.ops):
+        return [rule_of(op).work(op, graph) for op in graph.ops]
     out = []
     for op, inside, times, _ in visits(graph, lambda g: flops_of(g, convention)):
         work = rule_of(op).work(op, inside)

@@ -65,9 +65,9 @@ class Sweep:
 
     def exact(self, quantity: str) -> bool:
         """Whether the values of a total are exact; False means float64, rounded."""
-        return quantity != "intensity" and (
-            self.python_ints or _bound(self.account.total(quantity), self.axes) <= _LIMIT
-        )
+        if quantity == "intensity" or not _rational(total := self.account.total(quantity)):
+            return False
+        return self.python_ints or _bound(total, self.axes) <= _LIMIT
 
     def values(self, quantity: str) -> NDArray[Any]:
         """Return one total at each point."""
@@ -77,7 +77,12 @@ class Sweep:
             return self.intensity
         total = self.account.total(quantity)
         dtype: Any = object if self.python_ints else np.int64 if self.exact(quantity) else np.float64
-        out = _evaluate(total, self.arrays(dtype), dtype)
+        try:
+            with np.errstate(over="raise"):
+                out = _evaluate(total, self.arrays(dtype), dtype)
+        except (FloatingPointError, OverflowError):
+            msg = f"{quantity} exceeds the range of float64 at some of these sizes; use sweep(..., exact=True)"
+            raise SizeError(msg) from None
         return np.broadcast_to(out, self.shape)
 
     def arrays(self, dtype: Any) -> dict[str, NDArray[Any]]:
@@ -96,7 +101,9 @@ class Sweep:
             return "float64 (a quotient)"
         if self.exact(quantity):
             return "exact"
-        return "float64: a partial sum exceeds 64 bits; sweep(..., exact=True) is exact and slower"
+        if not _rational(self.account.total(quantity)):
+            return "float64: there are roots or logarithms"
+        return "float64: a partial sum may exceed 64 bits; sweep(..., exact=True) is exact and slower"
 
     def __str__(self) -> str:
         """Print the ranges and how exact each total is."""
@@ -138,6 +145,7 @@ def _values(given: Any, axis: str) -> NDArray[Any]:
         and given.min() > 0
     ):
         return given.astype(object) if given.dtype == np.uint64 else given.astype(np.int64)
+    given = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind in "iu" else given
     items = list(given) if hasattr(given, "__iter__") and not isinstance(given, str) else [given]
     sizes = [as_size(v, axis) for v in items]
     numbers = [s for s in sizes if not isinstance(s, Poly)]
@@ -156,6 +164,15 @@ def _check(condition: Condition, points: Sweep) -> None:
     if getattr(broken, "any", lambda: broken)():
         msg = f"some of these sizes break a condition: {condition}"
         raise SizeError(msg)
+
+
+def _rational(x: Expr) -> bool:
+    """Whether there are neither roots nor logarithms in an expression."""
+    return all(
+        type(e) is int and (not isinstance(a, Call) or (a.function != "log2" and _rational(a.args[0])))
+        for m in terms_of(x)
+        for a, e in m
+    )
 
 
 def _bound(x: Expr, axes: Mapping[str, NDArray[Any]]) -> int:
@@ -224,7 +241,7 @@ def _atom(a: Call, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
     functions: dict[str, Callable[[Any], Any]] = {
         "ceil": np.ceil,
         "floor": np.floor,
-        "log2": np.log2,
+        "log2": lambda v: np.log2(np.asarray(v, dtype=np.float64)),
         "group": lambda v: v,
     }
     return functions[a.function](value)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from symacct.errors import InconclusiveError
-from symacct.expr import Expr, add, sign
-from symacct.graph import Graph, Op
+from symacct.expr import Expr, add, names_in, sign
+from symacct.graph import Condition, Graph, Op
+from symacct.rules import rule_of
 
 NESTED = ("repeat", "cond")
 
@@ -71,3 +72,16 @@ def graphs(graph: Graph) -> Iterator[Graph]:
         inner = (op.attrs["body"],) if op.kind == "repeat" else op.attrs["branches"] if op.kind == "cond" else ()
         for body in inner:
             yield from graphs(body)
+
+
+def names_of(graph: Graph) -> tuple[str, ...]:
+    """Return the sizes that are still names, in alphabetical order."""
+    found = {n for g in graphs(graph) for t in g.tensors for size in t.shape for n in names_in(size)}
+    counts = {n for g in graphs(graph) for op in g.ops if op.kind == "repeat" for n in names_in(op.attrs["n"])}
+    return tuple(sorted(found | counts))
+
+
+def conditions_of(graph: Graph) -> tuple[Condition, ...]:
+    """Return what was stated, what follows from the shapes, and what operations ask for, each once."""
+    asked = [c for g in graphs(graph) for op in g.ops for c in rule_of(op).conditions(op, g)]
+    return tuple(dict.fromkeys([c for g in graphs(graph) for c in g.conditions] + asked))

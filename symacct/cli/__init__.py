@@ -30,8 +30,9 @@ def main(words: Sequence[str] | None = None) -> None:
         With 0 after help, 1 where the reader of a pipe left, 2 after a mistake in what was asked, 130 after Ctrl-C.
 
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal's encoding lacks
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal's encoding lacks
     try:
         _run(sys.argv[1:] if words is None else list(words))
     except SymacctError as error:

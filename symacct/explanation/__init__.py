@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.explanation.explain import explain
+from symacct.explanation.readings import explain
 from symacct.explanation.steps import Block
 from symacct.explanation.value import Answer, Explanation
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from symacct.errors import ExpressionError
 from symacct.expr.division import divide
 from symacct.expr.functions import ceildiv, floordiv, log2
-from symacct.expr.poly import Call, Expr, Poly, add, from_terms, multiply, name, names_in, product, terms_of
+from symacct.expr.poly import Call, Expr, Poly, add, from_terms, multiply, name, names_in, product, terms_of, whole
 from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_text
 
@@ -100,7 +100,7 @@ def _exact(x: Any) -> Expr:
     import sympy
 
     if isinstance(x, int | Fraction):
-        return x
+        return whole(x)
     if isinstance(x, sympy.Symbol):
         if not x.name.isidentifier():
             msg = f"the symbol {x.name!r} is not a name; a name has letters, digits and underscores"

@@ -9,6 +9,8 @@ from symacct.expr.powers import group_power, power, print_order, split_content
 
 MAX_CANCEL = 300
 """Terms up to which common factors are looked for; that takes seconds above."""
+MAX_GCD_NAMES = 20
+"""Names up to which sympy is asked for a common factor: half a second for 20, a minute for 64."""
 
 
 def divide(a: Expr, b: Expr) -> Expr:
@@ -42,12 +44,14 @@ def cancel(a: Poly, b: Poly) -> tuple[Expr, Expr]:
     """Divide both by their common factor: whole division first, the general gcd (through sympy) only when needed."""
     if a == b:
         return 1, 1
-    if not _share_a_name(a, b) or len(a.terms) + len(b.terms) > MAX_CANCEL:
+    if not _names(a) & _names(b) or len(a.terms) + len(b.terms) > MAX_CANCEL:
         return a, b
     if (quotient := divide_exactly(a, b)) is not None:
         return quotient, 1
     if (quotient := divide_exactly(b, a)) is not None:
         return 1, quotient
+    if len(_names(a) | _names(b)) > MAX_GCD_NAMES:
+        return a, b
     from symacct.expr.border import common_factor
 
     factor = common_factor(a, b)
@@ -76,5 +80,5 @@ def divide_exactly(a: Poly, b: Poly) -> Expr | None:
     return None
 
 
-def _share_a_name(a: Poly, b: Poly) -> bool:
-    return bool({x for m in a.terms for x, _ in m} & {x for m in b.terms for x, _ in m})
+def _names(x: Poly) -> set[str]:
+    return {name for m in x.terms for name, _ in m}

@@ -36,8 +36,8 @@ def equal(a: Expr, b: Expr) -> bool:
     names = sorted(set(names_in(gap)))
     for shift in range(8):
         sizes = {n: _PRIMES[(i * 5 + shift * 7) % len(_PRIMES)] + shift for i, n in enumerate(names)}
-        left, right = evaluate(a, sizes), evaluate(b, sizes)
-        if not math.isclose(left, right, rel_tol=1e-9):
+        left, right, between = evaluate(a, sizes), evaluate(b, sizes), evaluate(gap, sizes)
+        if between != 0 and (type(between) is not float or not math.isclose(left, right, rel_tol=1e-9)):
             return False
     msg = f"cannot tell whether {a} and {b} are equal: they agree at all sizes tried; compare them at sizes that matter"
     raise InconclusiveError(msg)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from symacct.errors import ExpressionError, one_of
-from symacct.expr.border import SympySymbol, from_sympy, symbol, to_sympy
+from symacct.expr.border import SympySymbol, from_sympy, to_sympy
 from symacct.expr.equality import equal
 from symacct.expr.poly import Expr, Poly
 from symacct.expr.reader import read
@@ -61,7 +61,7 @@ def dims(names: str) -> tuple[SympySymbol, ...]:
         if not isinstance(read(n), Poly) or not n.isidentifier():
             msg = f"{n!r} is not a name"
             raise ExpressionError(msg)
-    return tuple(symbol(n) for n in found)
+    return tuple(to_sympy(read(n)) for n in found)
 
 
 def loads(data: str | Mapping[str, Any]) -> Any:
@@ -81,13 +81,14 @@ def loads(data: str | Mapping[str, Any]) -> Any:
     2*b*d*k
 
     """
-    if isinstance(data, str):
-        try:
-            data = json.loads(data)
-        except json.JSONDecodeError as error:
-            msg = f"not JSON: {error}"
-            raise ExpressionError(msg) from None
-    return _revive(data)
+    try:
+        return _revive(json.loads(data) if isinstance(data, str) else data)
+    except json.JSONDecodeError as error:
+        msg = f"not JSON: {error}"
+        raise ExpressionError(msg) from None
+    except RecursionError:
+        msg = "JSON that is nested too deeply"
+        raise ExpressionError(msg) from None
 
 
 def _revive(data: Any) -> Any:
@@ -98,8 +99,8 @@ def _revive(data: Any) -> Any:
     if {"text", "symbols"} <= set(data):
         expression = to_sympy(read(str(data["text"])))
         names = sorted(s.name for s in expression.free_symbols)
-        if names != sorted(data["symbols"]):
-            msg = f"the text {data['text']!r} has the names {one_of(names)}, not the symbols {one_of(data['symbols'])}"
+        if not isinstance(data["symbols"], list) or names != sorted(map(str, data["symbols"])):
+            msg = f"the text {data['text']!r} has the names {one_of(names)}, not {str(data['symbols'])[:80]}"
             raise ExpressionError(msg)
         return expression
     return {key: _revive(value) for key, value in data.items()}

@@ -10,6 +10,9 @@ from typing import Any
 from symacct.errors import AxisConflictError, ExpressionError, SizeError, UnknownAxisError, nearest, one_of
 from symacct.expr.poly import Poly, Size
 from symacct.expr.reader import read_size
+from symacct.expr.tree import MAX_DIGITS
+
+_TOO_LARGE = 10**MAX_DIGITS
 
 
 def as_size(value: Any, axis: str) -> Size:
@@ -27,10 +30,10 @@ def as_size(value: Any, axis: str) -> Size:
 
     """
     kind = type(value)
-    if kind is int and value > 0:
+    if kind is int and 0 < value < _TOO_LARGE:
         return value  # type: ignore[no-any-return]
     if kind is Poly:
-        return value  # type: ignore[no-any-return]
+        return _positive(value, axis)
     if isinstance(value, str):
         return _read(value, axis)
     if kind.__module__.partition(".")[0] == "sympy":
@@ -39,19 +42,35 @@ def as_size(value: Any, axis: str) -> Size:
         what = f"{_shown(value)} ({kind.__name__})"
         msg = f"the size of {axis!r} is {what}; a size is a positive integer, a name, or an expression such as '4*k'"
         raise SizeError(msg)
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError as error:  # an array of several numbers has an index method that refuses
+        msg = f"the size of {axis!r} is {_shown(value)}; {error}"
+        raise SizeError(msg) from None
+    if number >= _TOO_LARGE:
+        msg = f"the size of {axis!r} has more than {MAX_DIGITS:,} digits"
+        raise SizeError(msg)
     if number < 1:
-        msg = f"the size of {axis!r} is {_shown(number)}; a size is at least 1"
+        shown = _shown(number) if number > -_TOO_LARGE else "negative"
+        msg = f"the size of {axis!r} is {shown}; a size is at least 1"
         raise SizeError(msg)
     return number
 
 
 def _read(text: str, axis: str) -> Size:
     try:
-        return read_size(text)
+        size = read_size(text)
     except (ExpressionError, SizeError) as error:
         msg = f"the size of {axis!r}: {error}"
         raise SizeError(msg) from None
+    return _positive(size, axis)
+
+
+def _positive(size: Size, axis: str) -> Size:
+    if isinstance(size, Poly) and all(c < 0 for c in size.terms.values()):
+        msg = f"the size of {axis!r} is {size}, which is negative for all sizes; a size is at least 1"
+        raise SizeError(msg)
+    return size
 
 
 def _from_sympy(value: Any, axis: str) -> Size:
@@ -63,7 +82,7 @@ def _from_sympy(value: Any, axis: str) -> Size:
         msg = f"the size of {axis!r}: {error}"
         raise SizeError(msg) from None
     if isinstance(size, Poly):
-        return size
+        return _positive(size, axis)
     if type(size) is not int or size < 1:
         msg = f"the size of {axis!r} is {size}; a size is a positive integer, a name, or an expression such as '4*k'"
         raise SizeError(msg)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from symacct.conventions import Key
 from symacct.errors import UnknownOpError, one_of
 from symacct.graph import Op
-from symacct.rules import contraction, pointwise, reductions, views
+from symacct.rules import contraction, control, pointwise, reductions, views
 from symacct.rules.rule import Read, Rule
 
-FAMILIES = (contraction, pointwise, reductions, views)
+FAMILIES = (contraction, control, pointwise, reductions, views)
 RULES: dict[str, Rule] = {kind: rule for family in FAMILIES for kind, rule in family.RULES.items()}
 FORMULAS: dict[Key, Mapping[Key, int]] = {
     name: parts for family in FAMILIES for name, parts in getattr(family, "FORMULAS", {}).items()

@@ -6,7 +6,6 @@ policy ``layout="torch"`` (under ``"ideal"`` no such copy is made).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from symacct.errors import ShapeError
@@ -18,7 +17,6 @@ from symacct.rules.rule import (
     Read,
     Rule,
     axis_of,
-    contiguous,
     no_work,
     read_all,
     show_shape,
@@ -26,6 +24,7 @@ from symacct.rules.rule import (
     touch_nothing,
     write_all,
 )
+from symacct.rules.strides import plain, view_strides
 
 
 def shape_of_reshape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -38,55 +37,7 @@ def shape_of_reshape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     if x.strides is None:
         return (Out(shape, x.dtype, 0),)
     strides = view_strides(x.shape, x.strides, shape)
-    return (Out(shape, x.dtype) if strides is None else Out(shape, x.dtype, 0, _plain(shape, strides)),)
-
-
-def view_strides(old: tuple[Size, ...], strides: tuple[Expr, ...], new: tuple[Size, ...]) -> tuple[Expr, ...] | None:
-    """Return the strides of a reshape without copying, or None where it needs a copy.
-
-    Axes fall into groups at which the products of old and of new sizes meet; a group is a view where its old axes
-    follow each other in memory, ``stride_i = size_(i+1) * stride_(i+1)``.
-    """
-    old_axes = [(s, t) for s, t in zip(old, strides, strict=True) if s != 1]
-    out: list[Expr] = []
-    at = 0
-    for group in _groups([s for s, _ in old_axes], new):
-        count, sizes = group
-        block = old_axes[at : at + count]
-        at += count
-        if any(a[1] != b[0] * b[1] for a, b in itertools.pairwise(block)):
-            return None
-        step: Expr = block[-1][1] if block else 1
-        own: list[Expr] = []
-        for size in reversed(sizes):
-            own.append(step)
-            step = step * size
-        out += reversed(own)
-    return tuple(out)
-
-
-def _groups(old: list[Size], new: tuple[Size, ...]) -> list[tuple[int, list[Size]]]:
-    """Return, group by group, how many old axes and which new sizes have the same product."""
-    meet: dict[Expr, int] = {}
-    for i in range(len(old) + 1):
-        meet[product(old[:i])] = i
-    out: list[tuple[int, list[Size]]] = []
-    done, sizes, running = 0, [], 1
-    for size in new:
-        sizes.append(size)
-        running = running * size  # type: ignore[assignment]
-        if running in meet and (size != 1 or meet[running] > done):
-            out.append((meet[running] - done, sizes))
-            done, sizes = meet[running], []
-    if sizes or done < len(old):
-        out.append((len(old) - done, sizes))
-    return out
-
-
-def _plain(shape: tuple[Size, ...], strides: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
-    """Return None for strides that are those of a contiguous tensor; strides of axes of size 1 do not matter."""
-    same = all(size == 1 or a == b for size, a, b in zip(shape, strides, contiguous(shape), strict=True))
-    return None if same else strides
+    return (Out(shape, x.dtype) if strides is None else Out(shape, x.dtype, 0, plain(shape, strides)),)
 
 
 def shape_of_permute(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -98,7 +49,7 @@ def shape_of_permute(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
         raise ShapeError(msg)
     shape = tuple(x.shape[a] for a in axes)
     strides = strides_of(x)
-    return (Out(shape, x.dtype, 0, _plain(shape, tuple(strides[a] for a in axes))),)
+    return (Out(shape, x.dtype, 0, plain(shape, tuple(strides[a] for a in axes))),)
 
 
 def shape_of_expand(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -113,7 +64,7 @@ def shape_of_expand(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
         raise ShapeError(msg)
     strides = (0,) * extra + strides_of(x)
     wide = tuple(t if o == w else 0 for o, w, t in zip(old, shape, strides, strict=True))
-    return (Out(shape, x.dtype, 0, _plain(shape, wide)),)
+    return (Out(shape, x.dtype, 0, plain(shape, wide)),)
 
 
 def shape_of_slice(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -122,7 +73,7 @@ def shape_of_slice(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     ranges = attrs["ranges"]
     shape = tuple(ceildiv(stop - start, step) for start, stop, step in ranges)
     strides = tuple(t * step for t, (_, _, step) in zip(strides_of(x), ranges, strict=True))
-    return (Out(shape, x.dtype, 0, _plain(shape, strides)),)  # type: ignore[arg-type]
+    return (Out(shape, x.dtype, 0, plain(shape, strides)),)  # type: ignore[arg-type]
 
 
 def conditions_of_slice(op: Op, graph: Graph) -> list[Condition]:

@@ -8,6 +8,7 @@ definition says; np.einsum starts its sums from zero, which adds one addition a 
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,18 +22,23 @@ Calls: TypeAlias = "Counter[str]"
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
-    "compare": lambda x, y: x > y,
+    "eq": operator.eq,
     "erf": math.erf,
     "exp": math.exp,
+    "ge": operator.ge,
     "gelu": lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2,
+    "gt": operator.gt,
+    "le": operator.le,
     "log": math.log,
+    "lt": operator.lt,
     "max": max,
+    "min": min,
     "rsqrt": lambda x: 1 / math.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "sqrt": math.sqrt,
     "tanh": math.tanh,
 }
-"""What `call` can compute, by the names that conventions give weights to."""
+"""What `call` can compute. Conventions weigh comparisons as ``compare``, and min as ``max``."""
 
 
 class Counted:

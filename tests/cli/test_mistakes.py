@@ -1,0 +1,121 @@
+"""What was asked wrongly gets one message that names the culprit, exit code 2 and no traceback, and soon."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from symacct.cli import main
+
+MATMUL = "b d, d k -> b k"
+CHAIN = "i j, j k, k l -> i l"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["flops", "b d, d k"], ["no arrow '->'", "\n          ^"]),
+        (["flops", "b d, d k -> b q"], ["'q'", "known: b, d, k", "\n                ^"]),
+        (["flops", "bd,dk->bk"], ["'bk'", "--notation numpy", "^^"]),
+        (["bytes", "b d, d k -> b b"], ["'b' stands twice", "^"]),
+        (["account", "b d; d k -> b k"], ["';'", "separated by a comma", "^"]),
+        (["flops", "b", "d,", "d", "k", "-"], ["'d,' has no '='", "in quotes"]),
+        (["flops", MATMUL, "b="], ["'b=' has no size", "NAME=SIZE"]),
+        (["bytes", MATMUL, "=3"], ["'=3' has no name", "NAME=SIZE"]),
+        (["intensity", MATMUL, "b"], ["'b' has no '='", "b=64"]),
+        (["flops", MATMUL, ""], ["'' has no '='"]),
+        (["flops", MATMUL, "q=3"], ["no axis 'q'", "known: b, d, k"]),
+        (["account", MATMUL, "b=0"], ["'b'", "0 is no size"]),
+        (["explain", MATMUL, "b=-1"], ["'b'", "-1 is no size"]),
+        (["bytes", MATMUL, "b=1.5"], ["'b'", "'1.5' is 3/2"]),
+        (["flops", MATMUL, "b=True"], ["'b' is True", "positive integer"]),
+        (["flops", MATMUL, "b=None"], ["'b' is None"]),
+        (["flops", MATMUL, "d=4k"], ["'d'", "products with *", "\n   ^"]),
+        (["flops", MATMUL, "d=__import__('os')"], ["'d'", "did not expect", "^"]),
+        (["flops", MATMUL, "b=3", "b=4"], ["'b' has two sizes, 3 and 4"]),
+        (["flops", MATMUL, "-c", "exactt"], ["'exactt'", "Did you mean 'exact'?"]),
+        (["flops", MATMUL, "-d", "bf17"], ["'bf17'", "Did you mean 'bf16'?"]),
+        (["bytes", MATMUL, "-d", "bf16,fp32"], ["2 dtypes for 2 operands and an output"]),
+        (["bytes", MATMUL, "-d", "bf16,,bf16"], ["no format", "'bf16,,bf16'"]),
+        (["bytes", MATMUL, "-t", "fused"], ["'fused'", "unfused, compulsory"]),
+        (["bytes", MATMUL, "-n", "np"], ["'np'", "einops, numpy"]),
+        (["intensity", MATMUL, "-o", "lefft"], ["'lefft'", "Did you mean 'left'?"]),
+        (["intensity", MATMUL, "--order", "4"], ["To size an axis called 'order', write order=SIZE"]),
+        (["flops", "b d, d k, k -> b k", "-c", "mac"], ["b*d*k MAC and b*k FLOP", "two units"]),
+        (["account", CHAIN, "-o", "best"], ["depends on the sizes", "1/j + 1/l < 1/i + 1/k"]),
+        (["orders", "a b, b c, c d, d e, e f, f g -> a g"], ["6 operands", "up to 5", "--order left"]),
+        (["orders", MATMUL, "-c", "2m"], ["'2m'", "2n, exact, mac, unit"]),
+        (["bound", MATMUL, "-m", "0"], ["'memory'", "0 is no size"]),
+        (["bound", MATMUL, "-m", "b"], ["b is a size of the pattern", "--memory Z"]),
+        (["bound", MATMUL, "-o", "besst"], ["'besst'", "Did you mean 'best'?"]),
+        (["explain", MATMUL, "--of", "byte"], ["'byte'", "Did you mean 'bytes'?"]),
+        (["compare", MATMUL, "b d -> b", "z=4"], ["no axis 'z'", "known: b, d, k"]),
+        (
+            ["compare", MATMUL, "b d -> b", "--of", "intensity"],
+            ["'intensity' is not a cost", "flops, matmul_flops, bytes"],
+        ),
+        (["compare", MATMUL, "b d -> b", "-c", "mac"], ["MAC", "FLOP"]),
+        (["dtypes", "fp8_e4m4"], ["'fp8_e4m4'", "Did you mean 'fp8_e4m3'?"]),
+        (["flops", MATMUL, "--json", "--latex"], ["--json and --latex"]),
+        (["flops", "b \udcff, d -> b"], ["did not expect", "^"]),
+        (["flops", "a b c d e, e f -> a f", *(f"{n}={'9' * 1000}" for n in "abcdef")], ["4,300 digits"]),
+        # these are typer's
+        (["flop", MATMUL], ["No such command 'flop'", "flops"]),
+        (["flops"], ["Missing argument 'PATTERN'"]),
+        (["compare", MATMUL], ["Missing argument 'PATTERN_B'"]),
+        (["flops", MATMUL, "--convension", "exact"], ["--convension", "--convention"]),
+        (["dtypes", "--latex"], ["--latex"]),
+    ],
+)
+def test_mistakes(run, words: list[str], says: list[str]) -> None:
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    for part in says:
+        assert part in ran.err
+    assert "Traceback" not in ran.err
+    assert len(ran.err) < 1000
+
+
+def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        msg = "a defect"
+        raise ValueError(msg)
+
+    monkeypatch.setattr("symacct.cli.output.account", broken)
+    with pytest.raises(ValueError, match="a defect"):
+        main(["flops", MATMUL])
+
+
+LONG = {
+    "64 operands": ", ".join(f"a{i} a{i + 1}" for i in range(64)) + " -> a0 a64",
+    "900 axes": " ".join(f"a{i}" for i in range(900)) + ", " + " ".join(f"a{i}" for i in range(500)) + " -> a0",
+    "a long name": "b " + "d" * 9900 + ", k -> b",
+    "one name": "a " * 4990 + "-> a",
+    "3000 operands": "b d, " * 3000 + "-> b",
+    "parentheses": "(" * 9990 + "->",
+}
+
+
+@pytest.mark.parametrize("pattern", LONG.values(), ids=LONG)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["flops"],
+        ["bytes", "-c", "exact"],
+        ["intensity"],
+        ["account"],
+        ["orders"],
+        ["bound"],
+        ["explain"],
+        ["compare", "a -> a"],
+    ],
+    ids=" ".join,
+)
+def test_long_patterns_are_answered_or_refused_within_a_second(run, words: list[str], pattern: str) -> None:
+    run(*words, "a b -> a")  # so that imports are not timed
+    start = time.process_time()
+    ran = run(*words, pattern)
+    assert time.process_time() - start < 1
+    assert ran.code in (0, 2)
+    assert ran.out if ran.code == 0 else ran.err.startswith("symacct: ")

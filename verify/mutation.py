@@ -1,0 +1,111 @@
+"""Are the checks awake? Break every formula in small ways and see that a check fails: `python -m verify.mutation`.
+
+What is broken: the work and the traffic of every rule (rules/*.py), the tables of conventions, the formulas of lower
+bounds. A mutant runs in the live modules until a fixed case of a check that proves the broken thing fails. Mutants
+that cannot be told apart from the original are listed with their reasons in equivalent_mutants.toml; any other
+survivor, a rule without a check, and a listed mutant that is gone, make the exit code 1.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from symacct.rules import RULES
+from verify.check import Check
+from verify.live import LiveModules
+from verify.mutants import Mutant, mutants
+from verify.rooms import CHECKS
+from verify.targets import Target, targets
+
+EQUIVALENT = Path(__file__).parent / "equivalent_mutants.toml"
+Key = tuple[str, str, str]
+
+
+def checks_for(target: Target) -> list[Check]:
+    """The checks that may notice, each once, without those whose modules are not installed."""
+    found = {id(c): c for name in target.proved_by for c in CHECKS[name] if not c.missing}
+    return list(found.values())
+
+
+def killed(mutant: Mutant, target: Target, live: LiveModules) -> bool:
+    """Whether some check fails on a mutant."""
+    with live.replaced(target.module, mutant.tree):
+        return not holds(target)
+
+
+def holds(target: Target) -> bool:
+    """Whether all checks of a target agree; a crash is a failure too."""
+    try:
+        for check in checks_for(target):
+            check.try_fixed()
+    except Exception:  # noqa: BLE001  # whatever a mistake leads to, it was noticed
+        return False
+    return True
+
+
+def all_mutants(every: Sequence[Target]) -> Iterator[tuple[Mutant, Target]]:
+    for target in every:
+        for mutant in mutants(target.file, target.source, {target.where}):
+            yield mutant, target
+
+
+def unsound(every: Sequence[Target], live: LiveModules) -> list[str]:
+    """What would make the result worthless: rules without a check, or checks that fail on what was not broken."""
+    out = [f"the rule of {kind!r} has no check" for kind in sorted(RULES) if kind not in CHECKS]
+    for module in sorted({t.module for t in every}):
+        names = frozenset(name for t in every if t.module == module for name in t.proved_by)
+        with live.replaced(module, live.trees[module]):
+            if not holds(Target(module, "", names)):
+                out.append(f"checks fail on {module} as it is")
+    return out
+
+
+def survivors(every: Sequence[Target], live: LiveModules, console: Console) -> tuple[list[Key], int]:
+    """Try every mutant; return the survivors and how many there were."""
+    made = list(all_mutants(every))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    out = []
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("mutants", total=len(made))
+        for mutant, target in made:
+            progress.update(bar, advance=1, description=target.file)
+            if not killed(mutant, target, live):
+                out.append(mutant.key)
+    return out, len(made)
+
+
+def listed() -> dict[Key, str]:
+    """The mutants that are known to be equivalent, with the reason."""
+    entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("equivalent", [])
+    return {(e["file"], e["where"], e["change"]): e["reason"] for e in entries}
+
+
+def main() -> int:
+    console = Console(soft_wrap=True)
+    live = LiveModules()
+    every = targets()
+    bad = unsound(every, live)
+    if not bad:
+        left, total = survivors(every, live, console)
+        known = listed()
+        bad = [f"survives: {' | '.join(key)}" for key in left if key not in known]
+        bad += [f"listed, but killed or gone: {' | '.join(key)}" for key in known if key not in left]
+        for key in left:
+            if key in known:
+                console.print(f"equivalent: {' | '.join(key)}: {known[key]}", markup=False)
+        console.print(
+            f"{total - len(left)} of {total} mutants killed, {len(left)} left, {len(known)} of them equivalent"
+        )
+    for line in bad:
+        console.print(line, markup=False)
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
