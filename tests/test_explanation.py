@@ -278,6 +278,8 @@ def test_an_axis_may_be_called_like_an_option() -> None:
         ({"of": 4}, "sizes={'of': ...}"),
         ({"of": ["flops"]}, "cannot explain ['flops']"),
         ({"q": 3}, "no axis 'q'"),
+        ({"traffic": "compulsory"}, "no axis 'traffic'"),  # an explanation shows all of them
+        ({"b": 3, "sizes": {"b": 4}}, "'b' has two sizes, 4 and 3"),
         ({"order": "lft"}, "unknown order 'lft'"),
         ({"dtype": "bf17"}, "unknown dtype 'bf17'"),
     ],
@@ -285,3 +287,8 @@ def test_an_axis_may_be_called_like_an_option() -> None:
 def test_mistakes(options: dict[str, object], says: str) -> None:
     with pytest.raises(sa.SymacctError, match=re.escape(says)):
         sa.explain(MATMUL, **options)
+
+
+def test_only_patterns_are_explained() -> None:
+    with pytest.raises(sa.SymacctError, match="a pattern is a string"):
+        sa.explain(lambda x: x)

@@ -22,7 +22,7 @@ class LiveModules:
 
     def __init__(self) -> None:
         names = [n for n in _modules(("symacct",)) if n == RULES or n.startswith(f"{RULES}.")]
-        self.groups = {name: names for name in names}
+        self.groups = dict.fromkeys(names, names)
         for name in ("symacct.conventions", "symacct.bounds"):
             self.groups[name] = [name]
         self.trees = {
@@ -59,7 +59,7 @@ class LiveModules:
             for node in ast.walk(self.trees[name]):
                 if isinstance(node, ast.ImportFrom) and node.module:
                     for found in (node.module, *(f"{node.module}.{a.name}" for a in node.names)):
-                        if found in names and found != name and found != RULES:
+                        if found in names and found not in (name, RULES):
                             visit(found)
             out.append(name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
@@ -35,6 +34,8 @@ def emit(
         msg = "--json and --latex are two forms of one answer; ask for one of them"
         raise ConventionError(msg)
     if as_json:
+        import json
+
         _say(json.dumps(data(), indent=2), sys.stdout)
         return
     _say(formula() if as_latex and formula else text(), sys.stdout)

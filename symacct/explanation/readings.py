@@ -14,6 +14,7 @@ from symacct.conventions import PRESETS, convention_of
 from symacct.errors import ConventionError, InconclusiveError, nearest, one_of
 from symacct.explanation.steps import Block, amounts_of, bytes_block, quotient_block, work_block
 from symacct.explanation.value import Answer, Explanation
+from symacct.expr import collect_sizes
 from symacct.pattern import parse
 
 _MEANING: Mapping[str, Mapping[str, str]] = {
@@ -103,10 +104,13 @@ def explain(
         hint = nearest(of, _READINGS) if isinstance(of, str) else " To size an axis called 'of', use sizes={'of': ...}."
         msg = f"cannot explain {of!r}; known: {one_of(_READINGS)}.{hint}"
         raise ConventionError(msg)
-    counted = account(pattern, sizes=sizes, notation=notation, order=order, dtype=dtype, **axes)
+    names = parse(pattern, notation).names
+    given = collect_sizes(sizes, axes, names)
+    counted = account(pattern, sizes=given, notation=notation, order=order, dtype=dtype)
     answers, blocks = _READINGS[of](counted)
     if of == "bytes":
-        answers.append(_bound(pattern, counted, {**(sizes or {}), **axes}, notation))
+        memory = next(n for n in chain(["M"], (f"M_{i}" for i in count(2))) if n not in (*names, *counted.names))
+        answers.append(_bound(pattern, memory, given, notation))
     title = f"{of} of {counted.title}" + (f"   in the order {order!r}" if order != "left" else "")
     return Explanation(of, title, tuple(answers), tuple(blocks), tuple(str(c) for c in counted.conditions))
 
@@ -156,10 +160,8 @@ def _bytes(counted: Account) -> tuple[list[Answer], list[Block]]:
     return answers, [bytes_block(counted, op) for op in counted.graph.ops]
 
 
-def _bound(pattern: str, counted: Account, sizes: Mapping[str, Any], notation: str) -> Answer:
+def _bound(pattern: str, memory: str, sizes: Mapping[str, Any], notation: str) -> Answer:
     """Return what any schedule of the pattern as one loop nest moves, in elements."""
-    taken = {*counted.names, *parse(pattern, notation).names}
-    memory = next(n for n in chain(["M"], (f"M_{i}" for i in count(2))) if n not in taken)
     nest = f"with {memory} elements of fast memory, as one loop nest"
     try:
         found = lower_bound(pattern, memory=memory, sizes=sizes, notation=notation)

@@ -37,8 +37,10 @@ Touch: TypeAlias = Callable[[Op, Graph], tuple[Read, ...]]
 
 
 def whole(graph: Graph, tensor: int) -> Read:
-    """Return a tensor touched once, all of it; a row is its last axis."""
-    shape = graph.tensors[tensor].shape
+    """Return a tensor touched once, all of it; a row is its last axis. What is repeated with stride 0 is one element."""
+    _, shape, *_, strides = graph.tensors[tensor]
+    if strides is not None:
+        shape = tuple(1 if stride == 0 else size for size, stride in zip(shape, strides, strict=True))
     return Read(tensor, shape, (len(shape) - 1,) if shape else ())
 
 
@@ -193,6 +195,11 @@ def axis_of(axis: int, rank: int) -> int:
         msg = f"there is no axis {axis} in a tensor with {rank} axes"
         raise ShapeError(msg)
     return axis % rank if rank else 0
+
+
+def sizes_of(x: Any) -> tuple[Size, ...]:
+    """Return the shape of a symbolic or a real tensor as sizes, to put into attributes."""
+    return tuple(getattr(size, "value", size) for size in x.shape)
 
 
 def strides_of(tensor: Tensor) -> tuple[Expr, ...]:

@@ -1,27 +1,31 @@
-"""Shapes and places: reshape, permute, expand, slice are views where memory allows it; concat copies.
+"""Other shapes of the same memory: reshape, permute, expand, slice, detach.
 
-A reshape is a view where each group of axes that it merges or splits lies evenly in memory; else it copies, under the
-policy ``layout="torch"`` (under ``"ideal"`` no such copy is made).
+All are views, which execute and move nothing, but for some reshapes: one is a view where each group of axes that it
+merges or splits lies evenly in memory; else it copies, under the policy ``layout="torch"`` (under ``"ideal"`` no such
+copy is made). Gradients: a reshape and a permute go back, an expand sums, a slice is put back among zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import Expr, Size, add, ceildiv, product
+from symacct.expr import Expr, Poly, Size, at_most, ceildiv, product
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.rule import (
     Attrs,
+    Backward,
     Out,
     Read,
     Rule,
-    axis_of,
     no_work,
     read_all,
     show_shape,
+    sizes_of,
     strides_of,
     touch_nothing,
+    unbroadcast,
     write_all,
 )
 from symacct.rules.strides import plain, view_strides
@@ -31,6 +35,7 @@ def shape_of_reshape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the same elements in another shape: a view where the strides allow it, else a copy."""
     (x,) = inputs
     shape = tuple(attrs["shape"])
+    _check_sizes(shape)
     if product(shape) != x.numel:
         msg = f"the shape {show_shape(x.shape)} has {x.numel} elements, {show_shape(shape)} has {product(shape)}"
         raise ShapeError(msg)
@@ -38,6 +43,12 @@ def shape_of_reshape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
         return (Out(shape, x.dtype, 0),)
     strides = view_strides(x.shape, x.strides, shape)
     return (Out(shape, x.dtype) if strides is None else Out(shape, x.dtype, 0, plain(shape, strides)),)
+
+
+def _check_sizes(shape: Sequence[Expr]) -> None:
+    if bad := [s for s in shape if type(s) is not Poly and (type(s) is not int or s < 1)]:
+        msg = f"a size of {bad[0]} in {show_shape(tuple(shape))}; sizes are whole and at least 1"
+        raise ShapeError(msg)
 
 
 def shape_of_permute(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -62,6 +73,7 @@ def shape_of_expand(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     if extra < 0 or any(o not in (1, w) for o, w in zip(old, shape, strict=True)):
         msg = f"the shape {show_shape(x.shape)} cannot be repeated to {show_shape(wanted)}"
         raise ShapeError(msg)
+    _check_sizes(shape)
     strides = (0,) * extra + strides_of(x)
     wide = tuple(t if o == w else 0 for o, w, t in zip(old, shape, strides, strict=True))
     return (Out(shape, x.dtype, 0, plain(shape, wide)),)
@@ -72,29 +84,21 @@ def shape_of_slice(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     (x,) = inputs
     ranges = attrs["ranges"]
     shape = tuple(ceildiv(stop - start, step) for start, stop, step in ranges)
+    if empty := [i for i, s in enumerate(shape) if type(s) is not Poly and s < 1]:
+        start, stop, _ = ranges[empty[0]]
+        msg = f"from {start} to {stop} there is nothing along axis {empty[0]} of {show_shape(x.shape)}"
+        raise ShapeError(msg)
     strides = tuple(t * step for t, (_, _, step) in zip(strides_of(x), ranges, strict=True))
     return (Out(shape, x.dtype, 0, plain(shape, strides)),)  # type: ignore[arg-type]
 
 
 def conditions_of_slice(op: Op, graph: Graph) -> list[Condition]:
-    """Return that the places lie inside the axis."""
+    """Return that the places lie inside the axis, where the sizes do not tell."""
     x = graph.tensors[op.inputs[0]]
-    inside = [(stop, size) for (_, stop, _), size in zip(op.attrs["ranges"], x.shape, strict=True) if stop != size]
-    return [Condition("at_least", size, stop) for stop, size in inside if not (type(size) is type(stop) is int)]
-
-
-def shape_of_concat(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return tensors one after the other along an axis; the other sizes agree."""
-    rank = len(inputs[0].shape)
-    axis = axis_of(attrs["axis"], rank)
-    rest = [t.shape[:axis] + t.shape[axis + 1 :] for t in inputs]
-    if any(len(t.shape) != rank for t in inputs) or len(set(rest)) > 1:
-        shapes = " and ".join(show_shape(t.shape) for t in inputs)
-        msg = f"the shapes {shapes} do not fit along axis {axis}"
-        raise ShapeError(msg)
-    total = add(t.shape[axis] for t in inputs)
-    shape = (*inputs[0].shape[:axis], total, *inputs[0].shape[axis + 1 :])
-    return (Out(shape, inputs[0].dtype),)  # type: ignore[arg-type]
+    out = []
+    for (start, stop, _), size in zip(op.attrs["ranges"], x.shape, strict=True):
+        out += [Condition("at_least", large, small) for small, large in ((0, start), (stop, size)) if not at_most(small, large)]
+    return out
 
 
 def _copies(op: Op, graph: Graph) -> bool:
@@ -111,10 +115,54 @@ def writes_of_reshape(op: Op, graph: Graph) -> tuple[Read, ...]:
     return write_all(op, graph) if _copies(op, graph) else ()
 
 
+def gradient_of_reshape(b: Backward) -> tuple[Any, ...]:
+    """Return the gradient in the shape of the input."""
+    return (b.grads[0].reshape(tuple(b.inputs[0].shape)),)
+
+
+def gradient_of_permute(b: Backward) -> tuple[Any, ...]:
+    """Return the gradient with the axes put back."""
+    axes = b.attrs["axes"]
+    return (b.grads[0].permute(*(axes.index(i) for i in range(len(axes)))),)
+
+
+def gradient_of_expand(b: Backward) -> tuple[Any, ...]:
+    """Return the gradient summed over the repeated axes."""
+    return (unbroadcast(b, b.grads[0], b.inputs[0]),)
+
+
+def gradient_of_slice(b: Backward) -> tuple[Any, ...]:
+    """Return the gradient among zeros."""
+    shape = sizes_of(b.inputs[0])
+    return (b.apply("slice_backward", b.grads[0], ranges=b.attrs["ranges"], shape=shape),)
+
+
+def shape_of_detach(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+    """Return the same tensor, through which no gradient passes."""
+    (x,) = inputs
+    return (Out(x.shape, x.dtype, 0, x.strides),)
+
+
 RULES = {
-    "reshape": Rule("views", shape_of_reshape, no_work, reads_of_reshape, writes_of_reshape, implicit_copy=True),
-    "permute": Rule("views", shape_of_permute, no_work, touch_nothing, touch_nothing),
-    "expand": Rule("views", shape_of_expand, no_work, touch_nothing, touch_nothing),
-    "slice": Rule("views", shape_of_slice, no_work, touch_nothing, touch_nothing, conditions=conditions_of_slice),
-    "concat": Rule("views", shape_of_concat, no_work),
+    "reshape": Rule(
+        "views",
+        shape_of_reshape,
+        no_work,
+        reads_of_reshape,
+        writes_of_reshape,
+        gradient=gradient_of_reshape,
+        implicit_copy=True,
+    ),
+    "permute": Rule("views", shape_of_permute, no_work, touch_nothing, touch_nothing, gradient=gradient_of_permute),
+    "expand": Rule("views", shape_of_expand, no_work, touch_nothing, touch_nothing, gradient=gradient_of_expand),
+    "slice": Rule(
+        "views",
+        shape_of_slice,
+        no_work,
+        touch_nothing,
+        touch_nothing,
+        conditions=conditions_of_slice,
+        gradient=gradient_of_slice,
+    ),
+    "detach": Rule("views", shape_of_detach, no_work, touch_nothing, touch_nothing),
 }

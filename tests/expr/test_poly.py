@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 from fractions import Fraction
-from operator import add, mul, sub
 
 import pytest
 import sympy
@@ -13,16 +13,29 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from symacct.errors import ExpressionError, UndefinedSizeError
-from symacct.expr import Poly, divide, equal, evaluate, name, power, read, substitute, to_sympy, whole_denominator
+from symacct.expr import (
+    Poly,
+    add,
+    divide,
+    equal,
+    evaluate,
+    multiply,
+    name,
+    power,
+    read,
+    substitute,
+    to_sympy,
+    whole_denominator,
+)
 
 NAMES = ("b", "d", "E", "lambda", "x_1", "größe")
 
-leaves = st.sampled_from(NAMES) | st.integers(-4, 4) | st.sampled_from([Fraction(1, 2), Fraction(-2, 3), Fraction(7, 6)])
+leaves = (
+    st.sampled_from(NAMES) | st.integers(-4, 4) | st.sampled_from([Fraction(1, 2), Fraction(-2, 3), Fraction(7, 6)])
+)
 trees = st.recursive(
     leaves,
-    lambda inner: (
-        st.tuples(st.sampled_from("+-*"), inner, inner) | st.tuples(st.just("^"), inner, st.integers(0, 3))
-    ),
+    lambda inner: st.tuples(st.sampled_from("+-*"), inner, inner) | st.tuples(st.just("^"), inner, st.integers(0, 3)),
     max_leaves=9,
 )
 polys = st.recursive(
@@ -32,15 +45,21 @@ polys = st.recursive(
 )
 sizes = st.fixed_dictionaries(dict.fromkeys(NAMES, st.integers(1, 30)))
 
-BINARY = {"+": add, "-": sub, "*": mul, "^": pow}
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "^": pow}
+FUNCTIONS = {
+    "+": lambda a, b: add((a, b)),
+    "-": lambda a, b: add((a, -b)),
+    "*": multiply,
+    "^": power,
+}
 
 
-def build(tree, leaf):
+def build(tree, leaf, ways=OPERATORS):
     """Work a tree out with whatever `leaf` makes of a name."""
     if not isinstance(tree, tuple):
         return leaf(tree) if isinstance(tree, str) else tree
-    operator, left, right = tree
-    return BINARY[operator](build(left, leaf), build(right, leaf))
+    way, left, right = tree
+    return ways[way](build(left, leaf, ways), build(right, leaf, ways))
 
 
 def sympy_form(tree):
@@ -62,9 +81,9 @@ def is_canonical(x):
 
 @given(trees, sizes)
 def test_arithmetic_gives_the_value_that_fractions_give(tree, at):
-    x = build(tree, name)
-    expected = build(tree, lambda n: Fraction(at[n]))
-    assert evaluate(x, at) == expected
+    x = build(tree, name, FUNCTIONS)
+    assert x == build(tree, name)
+    assert evaluate(x, at) == build(tree, lambda n: Fraction(at[n]))
     assert is_canonical(x)
 
 

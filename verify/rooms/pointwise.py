@@ -31,6 +31,11 @@ def _power(x: Counted, exponent: int) -> Counted:
     return out
 
 
+def _free(x: Counted, value: Any) -> Counted:
+    """Masks are combined without arithmetic."""
+    return Counted(bool(value), x.calls)
+
+
 EXPONENT = 5
 KINDS: Mapping[str, Kind] = {
     "abs": Kind(lambda x: call("abs", x), lambda x: max(x, -x)),

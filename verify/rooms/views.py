@@ -117,6 +117,8 @@ def concat_agrees(case: Joined) -> None:
     agree(flops_of(graph, SIZES, "2n"), 0, f"flops of concat {case}")
 
 
+_LENGTHS = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
+
 CHECKS = (
     *(
         Check(

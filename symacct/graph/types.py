@@ -111,6 +111,48 @@ class Graph(NamedTuple):
     outputs: tuple[int, ...]
     stated: tuple[str, ...] = ()
 
+    def nx(self) -> Any:
+        """Return a bipartite ``networkx.DiGraph`` for any algorithm on graphs; see `symacct.graph.export`."""
+        from symacct.graph.export import to_networkx
+
+        return to_networkx(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the graph as JSON-able data; ``Graph.from_json`` gives the same graph back."""
+        from symacct.graph.save import dump
+
+        return dump(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Graph:
+        """Return the graph that `to_json` wrote."""
+        from symacct.graph.save import load
+
+        return load(data)
+
+    def to_text(self, form: str) -> str:
+        """Return the graph as ``"dot"``, ``"mermaid"`` or ``"graphml"``.
+
+        Raises
+        ------
+        GraphError
+            For another form.
+
+        """
+        from symacct.graph import export
+
+        forms = {"dot": export.to_dot, "mermaid": export.to_mermaid, "graphml": export.to_graphml}
+        if form not in forms:
+            msg = f"unknown form {form!r}; known: {', '.join(forms)}"
+            raise GraphError(msg)
+        return forms[form](self)
+
+    def run(self, sizes: Mapping[str, int], *, backend: str = "torch", **options: Any) -> Any:
+        """Run the graph on random tensors of these sizes, each freed at its last use; see `symacct.eager.run`."""
+        from symacct.eager.run import run
+
+        return run(self, sizes, backend=backend, **options)
+
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What was stated, and what follows from the shapes: exact divisions divide, differences stay positive."""

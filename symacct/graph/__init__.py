@@ -1,0 +1,15 @@
+"""What is computed: tensors with symbolic shapes and the operations between them, as one frozen value."""
+
+from symacct.graph.types import (
+    Condition,
+    Einsum,
+    Graph,
+    Op,
+    Phase,
+    Role,
+    Tensor,
+    check,
+    size_conditions,
+)
+
+__all__ = ["Condition", "Einsum", "Graph", "Op", "Phase", "Role", "Tensor", "check", "size_conditions"]

@@ -1,0 +1,94 @@
+"""A graph for other programs: networkx, DOT, Mermaid, GraphML.
+
+Tensors and operations are both nodes; an edge carries its slots, so ``x*x`` reads x in slots 0 and 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.graph.types import Graph, Op, Tensor
+
+
+def to_networkx(graph: Graph) -> Any:
+    """Return a bipartite ``networkx.DiGraph``: nodes ``("tensor", id)`` and ``("op", id)``, edges with ``slots``.
+
+    Tensor nodes have name, role, shape (text) and dtype; op nodes have kind, label and scope.
+    """
+    import networkx as nx
+
+    out = nx.DiGraph()
+    for t in graph.tensors:
+        out.add_node(("tensor", t.id), name=t.name, role=t.role, shape=_shape(t), dtype=t.dtype or "")
+    for op in graph.ops:
+        out.add_node(("op", op.id), kind=op.kind, label=op.label, scope=op.scope)
+        for i in dict.fromkeys(op.inputs):
+            out.add_edge(("tensor", i), ("op", op.id), slots=_slots(op.inputs, i))
+        for i in op.outputs:
+            out.add_edge(("op", op.id), ("tensor", i), slots=_slots(op.outputs, i))
+    return out
+
+
+def _slots(ids: tuple[int, ...], wanted: int) -> tuple[int, ...]:
+    return tuple(slot for slot, i in enumerate(ids) if i == wanted)
+
+
+def _shape(tensor: Tensor) -> str:
+    return " ".join(str(s) for s in tensor.shape)
+
+
+def to_graphml(graph: Graph) -> str:
+    """Return the graph as GraphML text."""
+    import networkx as nx
+
+    plain = nx.DiGraph()
+    bipartite = to_networkx(graph)
+    for (kind, i), data in bipartite.nodes(data=True):
+        plain.add_node(f"{kind}{i}", node=kind, **data)
+    for (a, i), (b, j), data in bipartite.edges(data=True):
+        plain.add_edge(f"{a}{i}", f"{b}{j}", slots=" ".join(map(str, data["slots"])))
+    return "\n".join(nx.generate_graphml(plain))
+
+
+def to_dot(graph: Graph) -> str:
+    """Return the graph in Graphviz' language: operations as boxes, tensors on the edges."""
+    lines = ["digraph symacct {", "  rankdir=TB;", '  node [shape=box, fontname="monospace"];']
+    for i in graph.inputs:
+        lines.append(f"  t{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];")
+    lines += [f"  o{op.id} [label={_quoted(op.label)}];" for op in graph.ops]
+    lines += [f"  {a} -> {b} [label={_quoted(label)}];" for a, b, label in _links(graph)]
+    for i in graph.outputs:
+        lines.append(f"  out{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];")
+    return "\n".join([*lines, "}"])
+
+
+def to_mermaid(graph: Graph) -> str:
+    """Return the graph as a Mermaid flowchart, for Markdown pages."""
+    lines = ["flowchart TB"]
+    lines += [f"  t{i}([{_quoted(_told(graph.tensors[i]))}])" for i in graph.inputs]
+    lines += [f"  o{op.id}[{_quoted(op.label)}]" for op in graph.ops]
+    lines += [f"  out{i}([{_quoted(_told(graph.tensors[i]))}])" for i in graph.outputs]
+    lines += [f"  {a} -->|{_quoted(label)}| {b}" for a, b, label in _links(graph)]
+    return "\n".join(lines)
+
+
+def _told(tensor: Tensor) -> str:
+    return f"{tensor.name}: {_shape(tensor) or 'scalar'}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', "'").replace("\\", "/") + '"'
+
+
+def _links(graph: Graph) -> list[tuple[str, str, str]]:
+    """Return the links between operations, each with the shape of the tensor that goes along it."""
+    maker: dict[int, Op] = {i: op for op in graph.ops for i in op.outputs}
+    out = []
+    for op in graph.ops:
+        for i in op.inputs:
+            start = f"o{maker[i].id}" if i in maker else f"t{i}"
+            out.append((start, f"o{op.id}", _shape(graph.tensors[i]) or "scalar"))
+    for i in graph.outputs:
+        start = f"o{maker[i].id}" if i in maker else f"t{i}"
+        out.append((start, f"out{i}", _shape(graph.tensors[i]) or "scalar"))
+    return out

@@ -1,0 +1,91 @@
+"""Repeats and branches: the same function with symbolic tensors, and executed on numbers that count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+import symacct as sa
+from symacct.testing.counting import array, totals
+from symacct.testing.loops import run
+from verify.check import Check, agree, number
+
+
+class Case(NamedTuple):
+    layers: int
+    rows: int
+    width: int
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"L": self.layers, "b": self.rows, "d": self.width}
+
+
+def network(x: "b d", w: "L d d") -> Any:
+    return sa.repeat("L", lambda h, w: h @ w, x, xs=w)
+
+
+def branching(p: "", x: "b d", w: "d d") -> Any:
+    return sa.cond(p > 0, lambda x, w: x @ w @ w, lambda x, w: x @ w, x, w)
+
+
+def _ones(calls: Counter[str], *shape: int) -> Any:
+    import numpy as np
+
+    return array(np.ones(shape, dtype=int), calls)
+
+
+def repeat_agrees(case: Case) -> None:
+    calls: Counter[str] = Counter()
+    sa.repeat(
+        case.layers,
+        lambda h, w: h @ w,
+        _ones(calls, case.rows, case.width),
+        xs=_ones(calls, case.layers, case.width, case.width),
+    )
+    account = sa.account(network, convention="exact", dtype="int8")
+    agree(number(account.flops, case.sizes), sum(totals(calls).values()), f"flops of {case.layers} layers, {case}")
+    one = run("b d, d k -> b k", {"b": case.rows, "d": case.width, "k": case.width})
+    moved = sum(t.elements for _ in range(case.layers) for t in one.touched)
+    agree(number(account.bytes, case.sizes), moved, f"elements that {case.layers} layers move, {case}")
+
+
+def cond_agrees(case: Case) -> None:
+    """An account takes the dearer branch, whichever is run."""
+    flops = []
+    for side in (1, -1):
+        calls: Counter[str] = Counter()
+        branching(side, _ones(calls, case.rows, case.width), _ones(calls, case.width, case.width))
+        flops.append(sum(totals(calls).values()))
+    sizes = {"b": case.rows, "d": case.width}
+    ours = number(sa.account(branching, convention="exact", d=case.width, b=case.rows).matmul_flops, sizes)
+    agree(ours, max(flops), f"flops of the dearer branch, {case}")
+
+
+_CASES = st.builds(Case, st.integers(1, 6), st.integers(2, 6), st.integers(2, 6))
+_FIXED = (Case(5, 3, 4), Case(2, 4, 3))
+
+CHECKS = (
+    Check(
+        "repeat",
+        "account(repeat of a matrix product)",
+        "every iteration executed on numbers that count",
+        repeat_agrees,
+        _CASES,
+        _FIXED,
+        proves=("repeat",),
+        share=0.1,
+    ),
+    Check(
+        "cond",
+        "account(two branches).matmul_flops",
+        "both branches executed on numbers that count",
+        cond_agrees,
+        _CASES,
+        _FIXED,
+        proves=("cond",),
+        share=0.1,
+    ),
+)
