@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from symacct.accounting import TRAFFICS, Account, Formats, Traffic
 from symacct.bounds import LowerBound, bound
@@ -88,50 +88,45 @@ def account(
         return account_function(
             pattern, axes, sizes, params=params, convention=convention, dtype=dtype, traffic=traffic, layout=layout
         )
-    parsed = parse(pattern, notation)
-    given = collect_sizes(sizes, axes, parsed.names) if sizes or axes else {}
+    given = collect_sizes(sizes, axes, parse(pattern, notation).names) if sizes or axes else {}
     if type(convention) is not str:
         convention = convention_of(convention)
     if type(dtype) is not str:
         dtype = tuple(map(as_format, dtype)) if isinstance(dtype, list | tuple) else as_format(dtype)
-    return _account(_Ask(pattern, notation, tuple(given.items()), convention, dtype, order, traffic))
-
-
-class _Ask(NamedTuple):
-    """What an account depends on, as one key to remember it by."""
-
-    pattern: str
-    notation: str
-    sizes: tuple[tuple[str, Size], ...]
-    convention: str | Convention
-    dtype: Any
-    order: str
-    traffic: str
+    return _account(pattern, notation, tuple(given.items()), convention, dtype, order, traffic)
 
 
 @lru_cache(maxsize=4096)
-def _account(ask: _Ask) -> Account:
-    parsed = parse(ask.pattern, ask.notation)
-    sizes = dict(ask.sizes)
-    check_order(ask.order)
-    if ask.traffic not in TRAFFICS:
-        msg = f"unknown traffic {ask.traffic!r}; known: {one_of(TRAFFICS)}"
+def _account(  # noqa: PLR0917 # all that an account depends on, as a key to remember it by
+    pattern: str,
+    notation: str,
+    given: tuple[tuple[str, Size], ...],
+    convention: str | Convention,
+    dtype: Any,
+    order: str,
+    traffic: str,
+) -> Account:
+    parsed = parse(pattern, notation)
+    sizes = dict(given)
+    check_order(order)
+    if traffic not in TRAFFICS:
+        msg = f"unknown traffic {traffic!r}; known: {one_of(TRAFFICS)}"
         raise ConventionError(msg)
-    convention = convention_of(ask.convention)
-    tree = None if ask.order == "naive" else left_tree(len(parsed.terms))
-    if ask.order == "best" and len(parsed.terms) > 2:
-        tree = best_tree(parsed, sizes, convention)
-    graph, formats = _formatted(lower(parsed, sizes, tree), ask.dtype)
-    title = ask.pattern
+    counted = convention_of(convention)
+    tree = None if order == "naive" else left_tree(len(parsed.terms))
+    if order == "best" and len(parsed.terms) > 2:
+        tree = best_tree(parsed, sizes, counted)
+    graph, formats = _formatted(lower(parsed, sizes, tree), dtype)
+    title = pattern
     if sizes:
         title += "   with " + ", ".join(f"{n} = {s}" for n, s in sizes.items())
-    return Account(graph, convention, formats, cast("Traffic", ask.traffic), title, ask.order)
+    return Account(graph, counted, formats, cast("Traffic", traffic), title, order)
 
 
 def _formatted(graph: Graph, dtype: Any) -> tuple[Graph, Formats]:
     """Return the usual format; where each operand and the output has its own, tensors are pinned to theirs."""
     if not isinstance(dtype, tuple):
-        return graph, Formats(_format(dtype))
+        return graph, _usual(dtype)
     count = len(graph.inputs)
     if len(dtype) != count + 1:
         msg = f"{len(dtype)} dtypes for {count} operand{'s' * (count != 1)} and an output; give one, or {count + 1}"
@@ -140,7 +135,9 @@ def _formatted(graph: Graph, dtype: Any) -> tuple[Graph, Formats]:
     return graph._replace(tensors=tuple(pinned)), Formats(dtype[-1])
 
 
-_format = lru_cache(maxsize=256)(as_format)
+@lru_cache(maxsize=256)
+def _usual(dtype: Any) -> Formats:
+    return Formats(as_format(dtype))
 
 
 def flops(pattern: str, /, **options: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, cast
 from symacct.errors import ConventionError, nearest, one_of
 from symacct.expr import Size, name, product
 from symacct.graph import Einsum, Graph, Op, Tensor
-from symacct.pattern import Pattern
+from symacct.pattern import MAX_OPERANDS, Pattern
 
 Order: TypeAlias = Literal["left", "best", "naive"]
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
@@ -52,21 +52,21 @@ def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Gra
     """
     sizes = full_sizes(pattern, sizes)
     shapes = _shapes(pattern, sizes)
-    tensors = [Tensor(i, shapes[i], "input", f"operand {i + 1}") for i in range(len(pattern.terms))]
+    tensors = [Tensor(i, shapes[i], "input", _OPERANDS[i]) for i in range(len(pattern.terms))]
     inputs = tuple(range(len(tensors)))
     if tree is None or len(inputs) < 3:
         products = [(inputs, Einsum(pattern.terms, pattern.result, sizes, tree is None))]
     else:
         products = pairs(pattern.terms, pattern.result, sizes, tree)
-    ops: list[Op] = []
-    for operands, einsum in products:
-        made = len(tensors)
-        ops.append(Op(len(ops), "einsum", operands, (made,), einsum))
-        if len(ops) < len(products):
-            tensors.append(Tensor(made, tuple([sizes[n] for n in einsum.output]), "act", f"step {len(ops)}"))
-        else:
-            tensors.append(Tensor(made, shapes[-1], "output", "output"))
+    ops = [Op(i, "einsum", taken, (len(inputs) + i,), e) for i, (taken, e) in enumerate(products)]
+    for op in ops[:-1]:
+        shape = tuple([sizes[n] for n in products[op.id][1].output])
+        tensors.append(Tensor(len(tensors), shape, "act", f"step {op.id + 1}"))
+    tensors.append(Tensor(len(tensors), shapes[-1], "output", "output"))
     return Graph(tuple(tensors), tuple(ops), inputs, (len(tensors) - 1,), pattern.conditions)
+
+
+_OPERANDS = tuple(f"operand {i}" for i in range(1, MAX_OPERANDS + 1))
 
 
 def _shapes(pattern: Pattern, sizes: Mapping[str, Size]) -> list[tuple[Size, ...]]:

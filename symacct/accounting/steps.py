@@ -91,7 +91,7 @@ def _bytes(touched: Read, graph: Graph, formats: Formats) -> Expr:
 
 def works_of(graph: Graph, convention: Convention) -> list[Work]:
     """Return the work of every operation, times how often it runs."""
-    if not any(op.kind in NESTED for op in graph.ops):
+    if not [op for op in graph.ops if op.kind in NESTED]:
         return [rule_of(op).work(op, graph) for op in graph.ops]
     out = []
     for op, inside, times, _ in visits(graph, lambda g: flops_of(g, convention)):

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 
-def _binary(name: str) -> Callable[..., Any]:
-    def run(x: Any, y: Any = None, *, scalar: Any = None, side: str = "right") -> Any:
+def _binary(run: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Run a Python operator on two tensors, or on a tensor and a number on one side."""
+
+    def either(x: Any, y: Any = None, *, scalar: Any = None, side: str = "right") -> Any:
+        if y is not None:
+            return run(x, y)
+        return run(x, scalar) if side == "right" else run(scalar, x)
+
+    return either
+
+
+def _extreme(name: str, bound: str) -> Callable[..., Any]:
+    """Run maximum or minimum; of a tensor and a number torch has it as clamp."""
+
+    def run(x: Any, y: Any = None, *, scalar: Any = None, side: str = "right") -> Any:  # noqa: ARG001 # either side
         import torch
 
-        left, right = (x, y) if y is not None else (x, scalar) if side == "right" else (scalar, x)
-        if not torch.is_tensor(left):
-            left = torch.as_tensor(left, dtype=x.dtype, device=x.device)
-        return getattr(torch, name)(left, right)
+        return x.clamp(**{bound: scalar}) if y is None else getattr(torch, name)(x, y)
 
     return run
 
@@ -25,20 +36,6 @@ def _unary(name: str) -> Callable[..., Any]:
         return getattr(torch, name)(x)
 
     return run
-
-
-def gelu(x: Any, *, approximate: str) -> Any:
-    """Run gelu."""
-    import torch
-
-    return torch.nn.functional.gelu(x, approximate=approximate)
-
-
-def silu(x: Any) -> Any:
-    """Run silu."""
-    import torch
-
-    return torch.nn.functional.silu(x)
 
 
 def power(x: Any, *, exponent: int) -> Any:
@@ -56,13 +53,25 @@ def where(mask: Any, *values: Any, x: Any = None, y: Any = None) -> Any:
     return torch.where(mask, first, second)
 
 
-UNARY = ("abs", "erf", "exp", "log", "neg", "relu", "rsqrt", "sigmoid", "sqrt", "square", "tanh", "logical_not")
-BINARY = ("add", "div", "eq", "ge", "gt", "le", "lt", "logical_and", "logical_or", "maximum", "minimum", "mul", "sub")
+UNARY = ("abs", "erf", "exp", "log", "logical_not", "neg", "rsqrt", "sign", "sqrt", "square")
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "div": operator.truediv,
+    "eq": operator.eq,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "logical_and": operator.and_,
+    "logical_or": operator.or_,
+    "lt": operator.lt,
+    "mul": operator.mul,
+    "sub": operator.sub,
+}
 KINDS: dict[str, Callable[..., Any]] = {
     **{name: _unary(name) for name in UNARY},
-    **{name: _binary(name) for name in BINARY},
-    "gelu": gelu,
+    **{name: _binary(run) for name, run in OPERATORS.items()},
+    "maximum": _extreme("maximum", "min"),
+    "minimum": _extreme("minimum", "max"),
     "pow": power,
-    "silu": silu,
     "where": where,
 }

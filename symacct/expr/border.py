@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import unicodedata
 from fractions import Fraction
-from functools import lru_cache
+from functools import cmp_to_key, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symacct.errors import ExpressionError
 from symacct.expr.division import divide
 from symacct.expr.functions import ceildiv, floordiv, log2
-from symacct.expr.poly import Call, Expr, Poly, add, from_terms, multiply, name, names_in, product, terms_of, whole
+from symacct.expr.poly import (
+    Call,
+    Expr,
+    Monomial,
+    Number,
+    Poly,
+    add,
+    multiply,
+    name,
+    names_in,
+    product,
+    terms_of,
+    whole,
+)
 from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_text
 
@@ -52,10 +65,44 @@ def to_sympy(x: Expr) -> sympy.Expr:
         return sympy.Rational(x.numerator, x.denominator) if isinstance(x, Fraction) else sympy.Integer(x)
     if len(x.terms) == 1:
         ((m, c),) = x.terms.items()
-        return sympy.Mul(to_sympy(c), *(_sympy_power(a, e) for a, e in m))
+        return _term(m, c)
     content, common, rest = split_content(x)
-    inside = sympy.Add(*(to_sympy(from_terms({m: c * content})) for m, c in terms_of(rest).items()))
-    return sympy.Mul(*(_sympy_power(a, e) for a, e in common), inside) if common else inside
+    terms = [_term(m, whole(c * content)) for m, c in terms_of(rest).items()]
+    inside = _joined(sympy.Add, terms) if _only_names(rest) else sympy.Add(*terms)
+    if not common:
+        return inside
+    factors = [*(_sympy_power(a, e) for a, e in common), inside]
+    return _joined(sympy.Mul, factors) if _only_names(x) else sympy.Mul(*factors)
+
+
+def _term(m: Monomial, c: Number) -> Any:
+    import sympy
+
+    factors = [_sympy_power(a, e) for a, e in m]
+    if c == 1 and len(factors) == 1:
+        return factors[0]
+    if any(isinstance(a, Call) for a, _ in m):
+        return sympy.Mul(to_sympy(c), *factors)
+    if not m:
+        return to_sympy(c)
+    return _joined(sympy.Mul, factors if c == 1 else [to_sympy(c), *factors])
+
+
+def _joined(kind: Any, args: list[Any]) -> Any:
+    """Return a sum or product of parts that nothing can be simplified in, sorted as sympy sorts them.
+
+    sympy's own constructors look for things to simplify first, 70 us for ``2*b*d*k``, ten times what the rest takes;
+    the result is the same to the last argument (tested on random expressions).
+    """
+    from sympy import Basic
+
+    args.sort(key=cmp_to_key(Basic.compare))
+    numbers = [a for a in args if a.is_Number]
+    return kind(*numbers, *(a for a in args if not a.is_Number), evaluate=False)
+
+
+def _only_names(x: Expr) -> bool:
+    return not any(isinstance(a, Call) for m in terms_of(x) for a, _ in m)
 
 
 def _sympy_power(base: str, exponent: int | Fraction) -> Any:

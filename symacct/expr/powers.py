@@ -114,10 +114,9 @@ def split_content(x: Expr) -> tuple[Number, Monomial, Expr]:
     common = dict(next(monomials))
     for m in monomials:
         here = dict(m)
-        common = {a: min(e, here.get(a, 0)) for a, e in common.items()} | {
-            a: min(e, 0) for a, e in here.items() if a not in common
-        }
-    shared: Monomial = tuple(sorted((a, e) for a, e in common.items() if e))
+        lower = {a: e for a, e in here.items() if e < 0 and a not in common}
+        common = {a: least for a, e in common.items() if (least := min(e, here.get(a, 0)))} | lower
+    shared: Monomial = tuple(sorted(common.items()))
     inverse: Monomial = tuple((a, -e) for a, e in shared)
     rest = {join(m, inverse): whole(c / Fraction(content)) for m, c in terms.items()}
     if leading(rest) < 0:

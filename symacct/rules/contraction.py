@@ -2,16 +2,22 @@
 
 One product of two operands, `b d, d k -> b k`, visits b*d*k points and yields b*k outputs: a sum of d products each.
 An axis of one operand alone that is not in the output is summed before the product, as torch does.
+
+The gradient of an operand is the product in which it and the output have changed places: of `b d, d k -> b k` they are
+`b k, d k -> b d`, which sums over k, and `b d, b k -> d k`, which sums over b. Each visits the forward's points again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from symacct.conventions import Key, Work
-from symacct.expr import Expr, add
+from symacct.errors import GraphError
+from symacct.expr import Expr, Size, add
 from symacct.graph import Einsum, Graph, Op, Tensor
-from symacct.rules.rule import Attrs, Out, Read, Rule
+from symacct.rules.layout import elementwise_strides, is_copied, matrices, strides_of_operand, strides_of_product
+from symacct.rules.rule import Attrs, Backward, Out, Read, Residual, Rule, sizes_of
 
 
 def work(op: Op, _graph: Graph) -> Work:
@@ -65,32 +71,131 @@ def _sum(*works: dict[Key, Expr]) -> Work:
     return out
 
 
-def reads(op: Op, _graph: Graph) -> tuple[Read, ...]:
-    """Return what is read: each operand once, of a repeated name the diagonal only."""
+def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Return what is read: each operand once, of a repeated name the diagonal only, of a repeated axis one element."""
     e = op.einsum
     assert e is not None
-    return tuple(_touched(e, axes, tensor) for axes, tensor in zip(e.operands, op.inputs, strict=True))
+    return tuple(_touched(e, axes, graph.tensors[i]) for axes, i in zip(e.operands, op.inputs, strict=True))
 
 
-def writes(op: Op, _graph: Graph) -> tuple[Read, ...]:
+def writes(op: Op, graph: Graph) -> tuple[Read, ...]:
     """Return what is written: the output once."""
     e = op.einsum
     assert e is not None
-    return (_touched(e, e.output, op.outputs[0]),)
+    return (_touched(e, e.output, graph.tensors[op.outputs[0]]),)
 
 
-def _touched(e: Einsum, axes: tuple[str, ...], tensor: int) -> Read:
+def _touched(e: Einsum, axes: tuple[str, ...], tensor: Tensor) -> Read:
     """Return the distinct axes; a row is what is summed, else the last axis (it is what scales of a block share)."""
     distinct = tuple(dict.fromkeys(axes))
     summed = tuple(i for i, a in enumerate(distinct) if a not in e.output)
     row = summed or ((len(distinct) - 1,) if distinct else ())
-    return Read(tensor, tuple(e.sizes[a] for a in distinct), row)
+    repeated = set() if tensor.strides is None else {a for a, t in zip(axes, tensor.strides, strict=True) if t == 0}
+    return Read(tensor.id, tuple(1 if a in repeated else e.sizes[a] for a in distinct), row)
 
 
-def shape(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the sizes of the output axes; the inputs were checked when the axes were named."""
     e = attrs["einsum"]
-    return (Out(tuple(e.sizes[a] for a in e.output)),)
+    sizes = tuple(e.sizes[a] for a in e.output)
+    dtypes = {t.dtype for t in inputs}
+    strides = _strides(e, sizes, inputs) if len(inputs) == 2 and not e.nest else None
+    return (Out(sizes, dtypes.pop() if len(dtypes) == 1 else None, None, strides),)
 
 
-RULES = {"einsum": Rule("contraction", shape, work, reads, writes)}
+def _strides(e: Einsum, sizes: tuple[Size, ...], inputs: Sequence[Tensor]) -> tuple[Expr, ...] | None:
+    """Return where torch puts a product of two operands."""
+    groups = matrices(e)
+    if groups:
+        return strides_of_product(e, groups)
+    operands = []
+    for i, t in enumerate(inputs):
+        own = strides_of_operand(e, i, t)
+        wide = tuple(e.sizes[a] if a in own else 1 for a in e.output)
+        operands.append(t._replace(shape=wide, strides=tuple(own.get(a, 0) for a in e.output)))
+    return elementwise_strides(sizes, operands)
+
+
+def copies(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Return the operands that torch copies, since they cannot be viewed as a batch of matrices.
+
+    With the axes of a product in four groups (both operands and output, first and output, second and output, summed),
+    an operand is copied unless the axes of each group follow each other in memory. Heads split off the last axis,
+    `b s h k`, are: `b` and `h` are both batch axes, and s lies between them. Measured at torch's dispatcher; what a
+    matrix library copies inside is not seen.
+    """
+    e = op.einsum
+    assert e is not None
+    groups = matrices(e) if len(e.operands) == 2 and not e.nest else None
+    if groups is None:
+        return ()
+    out = []
+    for i, (axes, tensor) in enumerate(zip(e.operands, op.inputs, strict=True)):
+        strides = strides_of_operand(e, i, graph.tensors[tensor])
+        if is_copied(e, groups, strides):
+            kept = tuple(e.sizes[a] for a in dict.fromkeys(axes) if a in strides)
+            out.append(Read(tensor, kept, (len(kept) - 1,)))
+    return tuple(out)
+
+
+def residuals(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep each operand that another's gradient is made from: x if w needs one; its sum where lone axes are summed."""
+    e = op.einsum
+    assert e is not None
+    out = []
+    for i, axes in enumerate(e.operands):
+        if not any(need for j, need in enumerate(needs) if j != i):
+            continue
+        others = set(e.output).union(*(o for j, o in enumerate(e.operands) if j != i))
+        kept = tuple(e.sizes[a] for a in dict.fromkeys(axes) if a in others)
+        summed = not e.nest and not others.issuperset(axes)
+        dtype = graph.tensors[op.inputs[i]].dtype
+        out.append(Residual("extra", i, kept, dtype, "summed operand") if summed else Residual("input", i))
+    return tuple(out)
+
+
+def gradient(b: Backward) -> tuple[Any, ...]:
+    """Return, for each operand, the product in which it and the output have changed places.
+
+    Raises
+    ------
+    GraphError
+        For an operand of which only a diagonal was read.
+
+    """
+    e = b.attrs["einsum"]
+    return tuple(_gradient_of(b, e, i) if need else None for i, need in enumerate(b.needs))
+
+
+def _gradient_of(b: Backward, e: Einsum, i: int) -> Any:
+    own = e.operands[i]
+    if len(set(own)) < len(own):
+        msg = (
+            f"the gradient of operand {i + 1} of {e.text()!r}, of which only a diagonal is read, is not known; "
+            "multiply by an identity matrix instead"
+        )
+        raise GraphError(msg)
+    terms = (*e.operands[:i], e.output, *e.operands[i + 1 :])
+    tensors = [*b.inputs[:i], b.grads[0], *b.inputs[i + 1 :]]
+    reached = {a for term in terms for a in term}
+    kept = tuple(a for a in own if a in reached)
+    grad = _product(b, e._replace(operands=terms, output=kept), tensors)
+    if kept != own:
+        narrow = grad.reshape(tuple(e.sizes[a] if a in kept else 1 for a in own))
+        grad = narrow.expand(tuple(e.sizes[a] for a in own))
+    return _in_shape(grad, sizes_of(b.inputs[i]))
+
+
+def _product(b: Backward, e: Einsum, tensors: list[Any]) -> Any:
+    if e.operands == (e.output,):
+        return tensors[0]
+    # an axis of a pattern's tensor may stand for several, (h d), or for none, 1
+    split = [_in_shape(t, tuple(e.sizes[a] for a in axes)) for t, axes in zip(tensors, e.operands, strict=True)]
+    return b.apply("einsum", *split, einsum=e)
+
+
+def _in_shape(tensor: Any, shape: tuple[Size, ...]) -> Any:
+    return tensor if sizes_of(tensor) == shape else tensor.reshape(shape)
+
+
+RULES = {"einsum": Rule("contraction", shape, work, reads, writes, residuals=residuals, gradient=gradient, copies=copies)}

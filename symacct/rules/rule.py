@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from symacct.conventions import Work
-from symacct.errors import ShapeError
+from symacct.errors import ShapeError, UnknownOpError
 from symacct.expr import Expr, Size
 from symacct.graph import Condition, Graph, Op, Tensor
 
@@ -36,12 +36,18 @@ Shape: TypeAlias = Callable[[Sequence[Tensor], Attrs], tuple[Out, ...]]
 Touch: TypeAlias = Callable[[Op, Graph], tuple[Read, ...]]
 
 
+def last_axis(shape: Sequence[Size]) -> tuple[int, ...]:
+    """Return the last axis, as a row; none of a scalar."""
+    return (len(shape) - 1,) if shape else ()
+
+
 def whole(graph: Graph, tensor: int) -> Read:
     """Return a tensor touched once, all of it; a row is its last axis. What is repeated with stride 0 is one element."""
-    _, shape, *_, strides = graph.tensors[tensor]
-    if strides is not None:
-        shape = tuple(1 if stride == 0 else size for size, stride in zip(shape, strides, strict=True))
-    return Read(tensor, shape, (len(shape) - 1,) if shape else ())
+    t = graph.tensors[tensor]
+    shape = t.shape
+    if t.strides is not None:
+        shape = tuple(1 if stride == 0 else size for size, stride in zip(t.shape, t.strides, strict=True))
+    return Read(tensor, shape, last_axis(shape))
 
 
 def read_all(op: Op, graph: Graph) -> tuple[Read, ...]:
@@ -107,9 +113,27 @@ def keep_input(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residua
     return (Residual("input"),) if any(needs) else ()
 
 
+def keep_input_and_output(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep the first input and the output, as amax, prod and logsumexp do."""
+    return (Residual("input"), Residual("output")) if any(needs) else ()
+
+
 def no_gradient(_b: Backward) -> tuple[Any, ...]:
     """Pass no gradient on: comparisons, indices, masks."""
     return tuple(None for _ in _b.inputs)
+
+
+def no_second_gradient(_b: Backward) -> tuple[Any, ...]:
+    """Refuse: what is itself a gradient has none here.
+
+    Raises
+    ------
+    UnknownOpError
+        Always.
+
+    """
+    msg = "the gradient of a gradient is not known for an operation that torch runs as one in its backward pass"
+    raise UnknownOpError(msg)
 
 
 def unbroadcast(b: Backward, grad: Any, like: Any) -> Any:
@@ -175,6 +199,28 @@ def broadcast(shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...]:
                 msg = f"the shapes {both} do not fit: {out[i]} against {size}"
                 raise ShapeError(msg)
     return tuple(out)
+
+
+def same_shape(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+    """Announce an output of the shape that the inputs share.
+
+    Raises
+    ------
+    ShapeError
+        Names two shapes that differ.
+
+    """
+    first = inputs[0]
+    if different := [t for t in inputs if t.shape != first.shape]:
+        msg = f"the shapes {show_shape(first.shape)} and {show_shape(different[0].shape)} differ"
+        raise ShapeError(msg)
+    return (Out(first.shape, first.dtype),)
+
+
+def reduced(shape: Sequence[Any], axes: Iterable[int], *, keepdims: bool) -> tuple[Any, ...]:
+    """Return a shape without some axes, or with them at size 1."""
+    gone = {axis_of(a, len(shape)) for a in axes}
+    return tuple(1 if i in gone else s for i, s in enumerate(shape) if keepdims or i not in gone)
 
 
 def show_shape(shape: tuple[Size, ...]) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from symacct.einsum import left_tree, pairs
 from symacct.errors import ShapeError
 from symacct.expr import Size, bare_name
 from symacct.graph import Einsum
@@ -13,95 +12,163 @@ from symacct.rules.rule import broadcast, show_shape
 from symacct.symbolic.builder import caller
 from symacct.symbolic.tensor import Symbolic, record
 
+Axes = tuple[str, ...]
+
 
 def matmul(left: Symbolic, right: Any) -> Any:
-    """Return ``left @ right`` as torch means it: vectors, matrices, and batches of them that broadcast."""
-    if not isinstance(right, Symbolic):
+    """Return ``left @ right`` as torch means it: vectors, matrices, and batches of them that broadcast.
+
+    Two batches of different shapes are expanded to one first, as torch does; one matrix against a batch is not.
+    """
+    if not isinstance(left, Symbolic) or not isinstance(right, Symbolic):
         return record("einsum", (left, right), {})
     a, b = left.tensor.shape, right.tensor.shape
     if not a or not b or a[-1] != b[max(len(b) - 2, 0)]:
-        msg = f"matmul: the shapes {show_shape(a)} and {show_shape(b)} do not fit{caller()}"
-        raise ShapeError(msg)
-    batch = broadcast([a[:-2], b[:-2]])
-    axes = [f"batch {i}" for i in range(len(batch))]
-    # a size of 1 broadcasts: that operand has no such axis
-    left_batch = [n for n, size in zip(axes[len(axes) - len(a[:-2]) :], a[:-2], strict=True) if size != 1]
-    right_batch = [n for n, size in zip(axes[len(axes) - len(b[:-2]) :], b[:-2], strict=True) if size != 1]
+        _refuse(a, b)
+    if len(a) > 2 and len(b) > 2 and a[:-2] != b[:-2]:
+        try:
+            batch = broadcast([a[:-2], b[:-2]])
+        except ShapeError:
+            _refuse(a, b)
+        left, right = _expanded(left, (*batch, *a[-2:])), _expanded(right, (*batch, *b[-2:]))
+        a, b = left.tensor.shape, right.tensor.shape
+    batches = [f"batch {i}" for i in range(max(len(a), len(b)) - 2)]
     rows = ["row"] if len(a) > 1 else []
     columns = ["column"] if len(b) > 1 else []
-    sizes: dict[str, Size] = dict(zip(axes, batch, strict=True)) | {"inner": a[-1]}
-    sizes |= {"row": a[-2]} if rows else {}
-    sizes |= {"column": b[-1]} if columns else {}
-    operands = ((*left_batch, *rows, "inner"), (*right_batch, "inner", *columns))
-    return product((left, right), operands, (*axes, *rows, *columns), sizes)
+    first = (*(batches if len(a) > 2 else ()), *rows, "inner")
+    second = (*(batches if len(b) > 2 else ()), "inner", *columns)
+    sizes = dict(zip(first, a, strict=True)) | dict(zip(second, b, strict=True))
+    return product((left, right), (first, second), (*batches, *rows, *columns), sizes)
+
+
+def _refuse(a: tuple[Size, ...], b: tuple[Size, ...]) -> None:
+    msg = f"matmul: the shapes {show_shape(a)} and {show_shape(b)} do not fit{caller()}"
+    raise ShapeError(msg)
+
+
+def _expanded(x: Symbolic, shape: tuple[Size, ...]) -> Any:
+    return x if x.tensor.shape == shape else x.expand(shape)
 
 
 def einsum(pattern: str, tensors: Sequence[Symbolic]) -> Any:
     """Return an einsum of symbolic tensors from letters, ``abc,cd->abd``; pairwise from the left, as torch runs it."""
-    terms, result, sizes = _bound(pattern, tensors)
-    if len(tensors) < 3:
-        return product(tensors, terms, result, sizes)
-    made = list(tensors)
-    for inputs, e in pairs(terms, result, sizes, left_tree(len(tensors))):
-        made.append(product([made[i] for i in inputs], e.operands, e.output, sizes))
-    return made[-1]
-
-
-def _bound(
-    pattern: str, tensors: Sequence[Symbolic]
-) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], dict[str, Size]]:
-    """Match letters with the sizes of the tensors; `...` becomes as many axes as it stands for."""
     left, _, right = pattern.partition("->")
-    sizes: dict[str, Size] = {}
-    terms = []
-    widest = 0
-    for letters, tensor in zip(left.split(","), tensors, strict=True):
-        extra = tensor.ndim - len(letters.replace("...", ""))
-        widest = max(widest, extra if "..." in letters else 0)
-        if extra < 0 or (extra and "..." not in letters):
-            msg = f"einsum: {tensor!r} has {tensor.ndim} axes, the pattern {letters!r} another number{caller()}"
+    letters = left.split(",")
+    batch = _batch(letters, tensors)
+    operands = [_operand(term, t, batch) for term, t in zip(letters, tensors, strict=True)]
+    sizes = _sizes(operands)
+    result = _spelt(right, batch, len(batch))
+    made, axes = operands[0]
+    if len(operands) == 1:
+        return product((made,), (axes,), result, sizes)
+    # torch keeps what an intermediate result still needs in this order
+    order = (*result, *(n for n in sizes if n not in result))
+    for i, (tensor, term) in enumerate(operands[1:], 2):
+        later = set(result).union(*(t for _, t in operands[i:]))
+        kept = tuple(n for n in order if n in later and (n in axes or n in term))
+        made, axes = product((made, tensor), (axes, term), kept, sizes), kept
+    return made
+
+
+def _batch(letters: Sequence[str], tensors: Sequence[Symbolic]) -> tuple[Size, ...]:
+    """Return what `...` stands for: the broadcast of the axes that it has in each operand.
+
+    Raises
+    ------
+    ShapeError
+        For another number of axes than the letters say, or batches that do not fit.
+
+    """
+    batches = []
+    for term, t in zip(letters, tensors, strict=True):
+        head, dots, tail = term.partition("...")
+        extra = t.ndim - len(head) - len(tail)
+        if extra < 0 or (extra and not dots):
+            msg = f"einsum: {t!r} has {t.ndim} axes, the pattern {term!r} another number{caller()}"
             raise ShapeError(msg)
-    for letters, tensor in zip(left.split(","), tensors, strict=True):
-        head, dots, tail = letters.partition("...")
-        count = tensor.ndim - len(head) - len(tail)
-        middle = [f"batch {i}" for i in range(widest - count, widest)] if dots else []
-        names = [*head, *middle, *tail]
-        kept = []
-        for n, size in zip(names, tensor.tensor.shape, strict=True):
-            if n.startswith("batch") and size == 1 and len(n) > 1:
-                sizes.setdefault(n, 1)
-                continue
-            kept.append(n)
-            if sizes.get(n, 1) == 1 and n.startswith("batch") and len(n) > 1:
-                sizes[n] = size
-            elif sizes.setdefault(n, size) != size:
-                shapes = ", ".join(show_shape(t.tensor.shape) for t in tensors)
-                msg = f"einsum: one axis is {sizes[n]} and {size} in the shapes {shapes}{caller()}"
+        batches.append(t.tensor.shape[len(head) : len(head) + extra])
+    try:
+        return broadcast(batches)
+    except ShapeError as error:
+        msg = f"einsum: the axes of '...' differ: {error}{caller()}"
+        raise ShapeError(msg) from None
+
+
+def _operand(term: str, tensor: Symbolic, batch: tuple[Size, ...]) -> tuple[Any, Axes]:
+    """Return a tensor and a name for each of its axes; an axis of size 1 that broadcasts is taken off."""
+    head, _, tail = term.partition("...")
+    names = _spelt(term, batch, tensor.ndim - len(head) - len(tail))
+    full = {f"batch {i}": size for i, size in enumerate(batch)}
+    axes = list(zip(names, tensor.tensor.shape, strict=True))
+    kept = [(n, size) for n, size in axes if size != 1 or full.get(n, 1) == 1]
+    if len(kept) < len(axes):
+        tensor = tensor.reshape(tuple(size for _, size in kept))
+    return tensor, tuple(n for n, _ in kept)
+
+
+def _spelt(term: str, batch: tuple[Size, ...], count: int) -> Axes:
+    """Return the names of a term, `...` spelt out as the last `count` batch axes."""
+    head, dots, tail = term.partition("...")
+    middle = [f"batch {i}" for i in range(len(batch) - count, len(batch))] if dots else []
+    return (*head, *middle, *tail)
+
+
+def _sizes(operands: Sequence[tuple[Any, Axes]]) -> dict[str, Size]:
+    """Return the size of each axis, in order of appearance.
+
+    Raises
+    ------
+    ShapeError
+        For an axis of two sizes; names all shapes.
+
+    """
+    sizes: dict[str, Size] = {}
+    for tensor, axes in operands:
+        for n, size in zip(axes, tensor.tensor.shape, strict=True):
+            if sizes.setdefault(n, size) != size:
+                shapes = " and ".join(show_shape(t.tensor.shape) for t, _ in operands)
+                msg = f"einsum: the shapes {shapes} do not fit: one axis is {sizes[n]} and {size}{caller()}"
                 raise ShapeError(msg)
-        terms.append(tuple(kept))
-    head, dots, tail = right.partition("...")
-    batch = [f"batch {i}" for i in range(widest)] if dots else []
-    return tuple(terms), (*head, *batch, *tail), sizes
+    return sizes
 
 
-def product(
-    tensors: Sequence[Symbolic],
-    operands: tuple[tuple[str, ...], ...],
-    output: tuple[str, ...],
-    sizes: dict[str, Size],
-) -> Any:
-    """Write down one einsum; its axes are called by their sizes, so that reports can be read."""
-    used = {n for o in operands for n in o}
-    told = _told({n: s for n, s in sizes.items() if n in used or n in output})
+def product(tensors: Sequence[Any], operands: Sequence[Axes], output: Axes, sizes: Mapping[str, Size]) -> Any:
+    """Write down one product of one or two tensors as torch runs it.
+
+    Axes that one operand alone has are summed first, and one operand alone is then only permuted. The axes of what is
+    left are called by their sizes, so that reports can be read.
+    """
+    ready = [_summed(i, tensors, operands, output) for i in range(len(tensors))]
+    tensors, operands = [t for t, _ in ready], [axes for _, axes in ready]
+    if len(tensors) == 1 and len(set(operands[0])) == len(operands[0]):
+        return _permuted(tensors[0], operands[0], output)
+    used = {n for axes in (*operands, output) for n in axes}
+    told = _told({n: s for n, s in sizes.items() if n in used})
     e = Einsum(
-        tuple(tuple(told[n] for n in o) for o in operands),
+        tuple(tuple(told[n] for n in axes) for axes in operands),
         tuple(told[n] for n in output),
-        {told[n]: s for n, s in sizes.items() if n in told},
+        {told[n]: sizes[n] for n in told},
     )
     return record("einsum", tensors, {"einsum": e})
 
 
-def _told(sizes: dict[str, Size]) -> dict[str, str]:
+def _summed(i: int, tensors: Sequence[Any], operands: Sequence[Axes], output: Axes) -> tuple[Any, Axes]:
+    """Return an operand without the axes that nothing else has; a diagonal is left to the product."""
+    tensor, axes = tensors[i], operands[i]
+    others = set(output).union(*(o for j, o in enumerate(operands) if j != i))
+    lone = tuple(at for at, n in enumerate(axes) if n not in others)
+    if not lone or len(set(axes)) < len(axes):
+        return tensor, axes
+    return record("sum", (tensor,), {"axes": lone, "keepdims": False}), tuple(n for n in axes if n in others)
+
+
+def _permuted(tensor: Any, axes: Axes, output: Axes) -> Any:
+    if axes == output:
+        return tensor
+    return record("permute", (tensor,), {"axes": tuple(axes.index(n) for n in output)})
+
+
+def _told(sizes: Mapping[str, Size]) -> dict[str, str]:
     """Return a name to print for every axis: its size where that is a name, primed where it is taken."""
     out: dict[str, str] = {}
     for n, size in sizes.items():

@@ -30,9 +30,7 @@ from symacct.expr import (
 
 NAMES = ("b", "d", "E", "lambda", "x_1", "größe")
 
-leaves = (
-    st.sampled_from(NAMES) | st.integers(-4, 4) | st.sampled_from([Fraction(1, 2), Fraction(-2, 3), Fraction(7, 6)])
-)
+leaves = st.sampled_from((*NAMES, Fraction(1, 2), Fraction(-2, 3), Fraction(7, 6))) | st.integers(-4, 4)
 trees = st.recursive(
     leaves,
     lambda inner: st.tuples(st.sampled_from("+-*"), inner, inner) | st.tuples(st.just("^"), inner, st.integers(0, 3)),

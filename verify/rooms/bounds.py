@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.errors import InconclusiveError
+from symacct.errors import AxisConflictError, InconclusiveError
 from symacct.testing.spec import Spec, spec_of
 from symacct.testing.strategies import patterns, sizes_for
 from verify.caches import schedule, trace, traffic
@@ -192,6 +192,8 @@ def constant_agrees(case: Loops) -> None:
     if len(case.arrays) == 3 and pairs <= kinds <= {*pairs, frozenset(range(3))}:
         ours = number(bound.proved, {**sizes, "M_": 4})
         agree(ours, points - 8, f"2 * points / sqrt(4) - 2 * 4 of {case.text()!r}")
+        ours = bound.at(sizes={**sizes, "M_": 10**8})
+        agree(ours, number(bound.compulsory, sizes), f"bound of {case.text()!r} with room for everything")
         return
     try:
         bound.at(sizes={**sizes, "M_": 4})
@@ -199,6 +201,24 @@ def constant_agrees(case: Loops) -> None:
         return
     msg = f"a bound in numbers for {case.text()!r}, of which only the order is known"
     raise DisagreementError(msg)
+
+
+def expressions_agree(case: Run) -> None:
+    """Sizes that are expressions: the same number as with their values; names in the product may cancel."""
+    i, j, k = (case.sizes[n] for n in "ijk")
+    bound = sa.lower_bound(case.spec.text, i="n/m", k="m", memory="M_")
+    ours = bound.at(n=i * k, m=k, j=j, M_=case.memory)
+    agree(ours, sa.lower_bound(case.spec.text, i=i, k=k, j=j, memory=case.memory).at(), f"bound of {case}")
+
+
+def clash_agrees(memory: str) -> None:
+    """A memory that is called like an axis or like the size of one is refused."""
+    try:
+        sa.lower_bound("i k, k j -> i j", memory=memory, i="n")
+        refused = False
+    except AxisConflictError:
+        refused = True
+    agree(refused, memory != "M_", f"memory called {memory!r} is refused")
 
 
 def limit_agrees(operands: int) -> None:
@@ -226,8 +246,16 @@ _KNOWN = (
     _loops("a", "b", "", ""),
     _loops("abc", "abc", ""),
     _loops("ikx", "kj", "ij"),  # a lone axis: no matrix product
+    _loops("ik", "kjx", "ij"),
     _loops("ik", "kj", "j"),
+    _loops("k", "kj", "j"),  # one pair of arrays shares nothing of its own: no matrix product
+    _loops("ik", "k", "i"),
+    _loops("i", "j", "ij"),
+    _loops("bk", "bkj", "bj"),
+    _loops("bik", "bk", "bi"),
+    _loops("bi", "bj", "bij"),
 )
+_SCALARS = _loops("", "", "")
 _TINY = Run(
     spec_of("i k, k j -> i j"),
     {"i": 4, "k": 5, "j": 3},
@@ -291,7 +319,23 @@ CHECKS = (
         "which arrays share which axes; the value at M = 4 by hand",
         constant_agrees,
         loops(),
-        _KNOWN,
+        (*_KNOWN, _SCALARS),
+        proves=("bounds",),
+    ),
+    Check(
+        "sizes as expressions",
+        'lower_bound(pattern, i="n/m", k="m").at(n=, m=)',
+        "the same with numbers for sizes",
+        expressions_agree,
+        fixed=(_TINY, _TINY._replace(memory=10**6)),
+        proves=("bounds",),
+    ),
+    Check(
+        "a memory called like a size",
+        "lower_bound(pattern, memory=) raises AxisConflictError",
+        "the specification",
+        clash_agrees,
+        fixed=("i", "k", "n", "M_"),
         proves=("bounds",),
     ),
     Check(

@@ -1,0 +1,37 @@
+"""Einsum operations in torch."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+from symacct.errors import GraphError
+from symacct.graph import Einsum
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
+"""In the order in which torch sorts them: summed axes then keep the order in which they appear."""
+
+
+def einsum(*tensors: Any, einsum: Einsum) -> Any:
+    """Run a product with torch.einsum, from the left: opt_einsum, which torch asks where it is installed, is off.
+
+    Raises
+    ------
+    GraphError
+        For more axes than there are letters.
+
+    """
+    import torch
+
+    if len(einsum.sizes) > len(LETTERS):
+        msg = f"torch.einsum has {len(LETTERS)} letters for axes, this product has {len(einsum.sizes)} axes"
+        raise GraphError(msg)
+    letter = dict(zip(einsum.sizes, LETTERS, strict=False))
+    terms = ["".join(letter[a] for a in axes) for axes in (*einsum.operands, einsum.output)]
+    split = [t.reshape([einsum.sizes[a] for a in axes]) for t, axes in zip(tensors, einsum.operands, strict=True)]
+    with torch.backends.opt_einsum.flags(enabled=False):
+        return torch.einsum(f"{','.join(terms[:-1])}->{terms[-1]}", *split)
+
+
+KINDS: dict[str, Callable[..., Any]] = {"einsum": einsum}
