@@ -282,7 +282,7 @@ def lower_bound(
     >>> bound.exponent, bound.constant, bound.order
     (Fraction(1, 2), 2, i*j*k/sqrt(M))
     >>> print(bound)
-    i k, k j -> i j, as one loop nest, each point once; elements, with M in fast memory
+    i k, k j -> i j, as one loop nest; in elements, M of them in fast memory
       compulsory  i*j + i*k + j*k
       proved      2*i*j*k/sqrt(M) - 2*M
 

@@ -148,7 +148,7 @@ class LowerBound:
         """Print what is proved and what is only an order."""
         memory = to_text(self.memory)
         lines = [
-            f"{self.pattern}, as one loop nest, each point once; elements, with {memory} in fast memory",
+            f"{self.pattern}, as one loop nest; in elements, {memory} of them in fast memory",
             f"  compulsory  {to_text(self.compulsory)}",
         ]
         if self.exponent == 0:

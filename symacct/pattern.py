@@ -93,6 +93,7 @@ def parse(text: str, notation: str = "einops") -> Pattern:
     # most patterns are plain names; going through the careful reader takes four times as long
     if (
         notation == "einops"
+        and len(text) <= MAX_LENGTH
         and text.count(",") < MAX_OPERANDS
         and _PLAIN.fullmatch(text)
         and (plain := _read_plain(text))
@@ -130,7 +131,7 @@ def _read_plain(text: str) -> Pattern | None:
     terms = tuple([tuple(part.split()) for part in left.split(",")])
     result = tuple(right.split())
     names = dict.fromkeys([n for term in terms for n in term])
-    fits = len(set(result)) == len(result) and names.keys() >= set(result)
+    fits = len(set(result)) == len(result) and names.keys() >= set(result) and len(names) <= MAX_AXES
     return Pattern(text, terms, result, tuple(names)) if fits else None
 
 
@@ -258,11 +259,11 @@ def _check_output(pattern: Pattern, right: int, batch: str, notation: str) -> No
             hint = nearest(n, known)
             if not hint and notation == "einops" and len(n) > 1 and set(n) <= set("".join(known)):
                 hint = " For one letter an axis use notation='numpy'."
-            msg = f"the output axis {shown!r} is in no operand; known: {one_of(known)}.{hint}"
+            msg = f"the output axis {shown[:60]!r} is in no operand; known: {one_of(known)}.{hint}"
             raise UnknownAxisError(f"{msg}\n{caret(text, where, where + len(shown))}")
         if n in used:
             where = _place_of(text, where + len(shown), shown)
-            msg = f"the axis {shown!r} stands twice in the output; an output axis is written once"
+            msg = f"the axis {shown[:60]!r} stands twice in the output; an output axis is written once"
             raise AxisConflictError(f"{msg}\n{caret(text, where, where + len(shown))}")
         used.add(n)
 

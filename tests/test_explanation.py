@@ -125,6 +125,7 @@ def test_derivation_of_a_matrix_product() -> None:
         ("i j a, j k -> i k", {"a": 2, "i": 3, "j": 5, "k": 7}, "first", "30 terms into 15 sums, 15 adds"),
         ("i a, j c -> i j", {}, "first", "sum a of operand 1 and c of operand 2"),
         (CHAIN, {"order": "naive"}, "each", "j*k products of 3 operands: 2*j*k multiplies and j*k - 1 adds"),
+        (CHAIN, {"order": "naive"}, "2n", "2 a point, 1 multiply more a point: 3*i*j*k*l FLOP"),
         ("i, j -> i j", {}, "each", "one product of 2 operands"),
         ("i j -> i", {}, "each", "a sum of j terms: j - 1 adds"),
         ("i j -> j i", {}, "count", "0 FLOP in every convention"),

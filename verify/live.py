@@ -39,7 +39,7 @@ class LiveModules:
                 code = compile(tree if n == name else self.trees[n], sys.modules[n].__file__ or n, "exec")
                 exec(code, vars(sys.modules[n]))  # noqa: S102  # our own source with one change
             _rebind(before, {n: vars(sys.modules[n]) for n in group})
-            _forget()
+            forget()
             yield
         finally:
             after = {n: dict(vars(sys.modules[n])) for n in group}
@@ -47,7 +47,7 @@ class LiveModules:
                 vars(sys.modules[n]).clear()
                 vars(sys.modules[n]).update(before[n])
             _rebind(after, before)
-            _forget()
+            forget()
 
     def _in_order(self, names: list[str]) -> list[str]:
         """Put modules after those that they import from."""
@@ -85,7 +85,7 @@ def _rebind(old: dict[str, dict[str, object]], new: dict[str, dict[str, object]]
     del kept
 
 
-def _forget() -> None:
+def forget() -> None:
     """Clear every cache of symacct."""
     for module in _modules(("symacct",)).values():
         for value in list(vars(module).values()):

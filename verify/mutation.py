@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from symacct.rules import RULES
-from verify.check import Check
+from verify.check import Check, DisagreementError
 from verify.live import LiveModules
 from verify.mutants import Mutant, mutants
 from verify.rooms import CHECKS
@@ -33,20 +34,16 @@ def checks_for(target: Target) -> list[Check]:
     return list(found.values())
 
 
-def killed(mutant: Mutant, target: Target, live: LiveModules) -> bool:
-    """Whether some check fails on a mutant."""
-    with live.replaced(target.module, mutant.tree):
-        return not holds(target)
-
-
-def holds(target: Target) -> bool:
-    """Whether all checks of a target agree; a crash is a failure too."""
+def trouble(target: Target) -> str | None:
+    """Why the checks of a target do not hold: "a wrong number", "a crash", or None where they hold."""
     try:
         for check in checks_for(target):
             check.try_fixed()
-    except Exception:  # noqa: BLE001  # whatever a mistake leads to, it was noticed
-        return False
-    return True
+    except DisagreementError:
+        return "a wrong number"
+    except Exception:  # noqa: BLE001  # whatever else a mistake leads to, it was noticed
+        return "a crash"
+    return None
 
 
 def all_mutants(every: Sequence[Target]) -> Iterator[tuple[Mutant, Target]]:
@@ -61,13 +58,13 @@ def unsound(every: Sequence[Target], live: LiveModules) -> list[str]:
     for module in sorted({t.module for t in every}):
         names = frozenset(name for t in every if t.module == module for name in t.proved_by)
         with live.replaced(module, live.trees[module]):
-            if not holds(Target(module, "", names)):
-                out.append(f"checks fail on {module} as it is")
+            if why := trouble(Target(module, "", names)):
+                out.append(f"checks fail on {module} as it is: {why}")
     return out
 
 
-def survivors(every: Sequence[Target], live: LiveModules, console: Console) -> tuple[list[Key], int]:
-    """Try every mutant; return the survivors and how many there were."""
+def try_all(every: Sequence[Target], live: LiveModules, console: Console) -> list[tuple[Key, str | None]]:
+    """Try every mutant; return how each was noticed, None for survivors."""
     made = list(all_mutants(every))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     out = []
@@ -75,9 +72,9 @@ def survivors(every: Sequence[Target], live: LiveModules, console: Console) -> t
         bar = progress.add_task("mutants", total=len(made))
         for mutant, target in made:
             progress.update(bar, advance=1, description=target.file)
-            if not killed(mutant, target, live):
-                out.append(mutant.key)
-    return out, len(made)
+            with live.replaced(target.module, mutant.tree):
+                out.append((mutant.key, trouble(target)))
+    return out
 
 
 def listed() -> dict[Key, str]:
@@ -92,15 +89,18 @@ def main() -> int:
     every = targets()
     bad = unsound(every, live)
     if not bad:
-        left, total = survivors(every, live, console)
+        tried = try_all(every, live, console)
+        left = [key for key, why in tried if why is None]
         known = listed()
         bad = [f"survives: {' | '.join(key)}" for key in left if key not in known]
         bad += [f"listed, but killed or gone: {' | '.join(key)}" for key in known if key not in left]
         for key in left:
             if key in known:
                 console.print(f"equivalent: {' | '.join(key)}: {known[key]}", markup=False)
+        ways = Counter(why for _, why in tried if why)
+        noticed = ", ".join(f"{count} by {why}" for why, count in ways.most_common())
         console.print(
-            f"{total - len(left)} of {total} mutants killed, {len(left)} left, {len(known)} of them equivalent"
+            f"{ways.total()} of {len(tried)} mutants killed ({noticed}); {len(left)} left, {len(known)} listed"
         )
     for line in bad:
         console.print(line, markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 
 from symacct.errors import AxisConflictError, DtypeError, SizeError
@@ -26,8 +25,7 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
     """
     sizes: dict[str, str] = {}
     for word in words or ():
-        # names are normalised as in patterns: a micro sign is a mu
-        name, equals, size = (unicodedata.normalize("NFKC", part.strip()) for part in word.partition("="))
+        name, equals, size = (part.strip() for part in word.partition("="))
         if not (name and equals and size):
             missing = "has no '='" if not equals else "has no size" if name else "has no name"
             hint = "" if equals else "; a pattern is one word, in quotes: 'b d, d k -> b k'"

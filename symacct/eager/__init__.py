@@ -5,6 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symacct.eager import pointwise
+from symacct.eager import (
+    activations,
+    contraction,
+    copies,
+    creation,
+    lookup,
+    loss,
+    normalization,
+    orderings,
+    pointwise,
+    reductions,
+    scan,
+    views,
+)
 
-KINDS: dict[str, Callable[..., Any]] = {**pointwise.KINDS}
+FAMILIES = (
+    activations,
+    contraction,
+    copies,
+    creation,
+    lookup,
+    loss,
+    normalization,
+    orderings,
+    pointwise,
+    reductions,
+    scan,
+    views,
+)
+KINDS: dict[str, Callable[..., Any]] = {kind: run for family in FAMILIES for kind, run in family.KINDS.items()}

@@ -7,21 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from symacct.eager import KINDS
+from symacct.eager.dtypes import TORCH_DTYPES
 from symacct.errors import GraphError, UnknownOpError, one_of
 from symacct.expr import Poly, evaluate
-
-TORCH_DTYPES = {
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "fp32": "float32",
-    "fp64": "float64",
-    "int8": "int8",
-    "int16": "int16",
-    "int32": "int32",
-    "int64": "int64",
-    "uint8": "uint8",
-    "bool": "bool",
-}
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,11 @@ def cut(x: Any, *, ranges: Sequence[tuple[int, int, int]]) -> Any:
     return x[tuple(slice(start, stop, step) for start, stop, step in ranges)]
 
 
+def detach(x: Any) -> Any:
+    """Cut the gradient."""
+    return x.detach()
+
+
 def concat(*tensors: Any, axis: int) -> Any:
     """Run a concatenation."""
     import torch
@@ -35,6 +40,7 @@ def concat(*tensors: Any, axis: int) -> Any:
 
 KINDS: dict[str, Callable[..., Any]] = {
     "concat": concat,
+    "detach": detach,
     "expand": expand,
     "permute": permute,
     "reshape": reshape,

@@ -99,6 +99,51 @@ def rsqrt(x: Any) -> Any:
     return apply("rsqrt", x)
 
 
+def erf(x: Any) -> Any:
+    """Return the error function: one call an element."""
+    return apply("erf", x)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """Return the larger of two elements: one comparison an output element.
+
+    Parameters
+    ----------
+    x, y
+        Tensors that broadcast, or a tensor and a number.
+
+    Returns
+    -------
+    A tensor of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b n", y: "n"):
+    ...     return sa.maximum(x, y)
+    >>> sa.account(layer).flops
+    b*n
+
+    """
+    return _either("maximum", x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """Return the smaller of two elements: one comparison an output element; see `maximum`."""
+    return _either("minimum", x, y)
+
+
+def _either(kind: str, x: Any, y: Any) -> Any:
+    if isinstance(y, int | float):
+        return apply(kind, x, scalar=y, side="right")
+    return apply(kind, y, scalar=x, side="left") if isinstance(x, int | float) else apply(kind, x, y)
+
+
 def where(mask: Any, x: Any, y: Any) -> Any:
     """Return x where the mask holds, else y: a selection, no arithmetic.
 

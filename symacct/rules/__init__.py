@@ -7,10 +7,46 @@ from collections.abc import Mapping
 from symacct.conventions import Key
 from symacct.errors import UnknownOpError, one_of
 from symacct.graph import Op
-from symacct.rules import contraction, control, pointwise, reductions, views
+from symacct.rules import (
+    activations,
+    contraction,
+    control,
+    copies,
+    creation,
+    dropout,
+    lookup,
+    loss,
+    norm_gradients,
+    normalization,
+    opaque,
+    orderings,
+    pointwise,
+    reductions,
+    scan,
+    softmax,
+    views,
+)
 from symacct.rules.rule import Read, Rule
 
-FAMILIES = (contraction, control, pointwise, reductions, views)
+FAMILIES = (
+    activations,
+    contraction,
+    control,
+    copies,
+    creation,
+    dropout,
+    lookup,
+    loss,
+    norm_gradients,
+    normalization,
+    opaque,
+    orderings,
+    pointwise,
+    reductions,
+    scan,
+    softmax,
+    views,
+)
 RULES: dict[str, Rule] = {kind: rule for family in FAMILIES for kind, rule in family.RULES.items()}
 FORMULAS: dict[Key, Mapping[Key, int]] = {
     name: parts for family in FAMILIES for name, parts in getattr(family, "FORMULAS", {}).items()

@@ -112,7 +112,7 @@ def _strides(e: Einsum, sizes: tuple[Size, ...], inputs: Sequence[Tensor]) -> tu
     for i, t in enumerate(inputs):
         own = strides_of_operand(e, i, t)
         wide = tuple(e.sizes[a] if a in own else 1 for a in e.output)
-        operands.append(t._replace(shape=wide, strides=tuple(own.get(a, 0) for a in e.output)))
+        operands.append(t._replace(shape=wide, strides=tuple(own.get(a, 1) for a in e.output)))
     return elementwise_strides(sizes, operands)
 
 

@@ -1,4 +1,4 @@
-"""The same elements elsewhere: concat, pad, flip, roll, triangles, copies, casts, transfers. No arithmetic, but traffic.
+"""The same elements elsewhere: concat, pad, flip, roll, copies, casts, transfers. No arithmetic, but traffic.
 
 Each reads its inputs once and writes its output once, but for two. A transfer to another device sends every element
 over the link once, which is what it counts: the write into the memory of the device that gets it (the read belongs to
@@ -13,6 +13,7 @@ from typing import Any
 from symacct.errors import ShapeError
 from symacct.expr import Poly, add
 from symacct.graph import Graph, Op, Tensor
+from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import (
     Attrs,
     Backward,
@@ -35,16 +36,28 @@ def shape_of_same(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
     return (Out(inputs[0].shape, inputs[0].dtype),)
 
 
-def shape_of_cast(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the shape of the input in another dtype; None follows the account's."""
-    return (Out(inputs[0].shape, attrs["dtype"]),)
+def shape_in_place(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape of the input, laid out as it is; of a cast in another dtype, None follows the account's."""
+    (x,) = inputs
+    dtype = attrs.get("dtype", x.dtype)
+    return (Out(x.shape, dtype, strides=elementwise_strides(x.shape, inputs)),)
 
 
-def shape_along_axes(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the shape of the input, whose `axes` must exist."""
+def shape_of_flip(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape of the input, laid out as it is; the axes must exist."""
+    _check_axes(inputs, attrs)
+    return shape_in_place(inputs, attrs)
+
+
+def shape_of_roll(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape of the input; the axes must exist."""
+    _check_axes(inputs, attrs)
+    return shape_of_same(inputs, attrs)
+
+
+def _check_axes(inputs: Sequence[Tensor], attrs: Attrs) -> None:
     for axis in attrs["axes"]:
         axis_of(axis, len(inputs[0].shape))
-    return shape_of_same(inputs, attrs)
 
 
 def shape_of_triangle(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -152,12 +165,14 @@ def _gradient_of_triangle(kind: str) -> Gradient:
 RULES = {
     "concat": Rule("copies", shape_of_concat, no_work, gradient=gradient_of_concat),
     "pad": Rule("copies", shape_of_pad, no_work, gradient=gradient_of_pad),
-    "flip": Rule("copies", shape_along_axes, no_work, gradient=gradient_of_flip),
-    "roll": Rule("copies", shape_along_axes, no_work, gradient=gradient_of_roll),
+    "flip": Rule("copies", shape_of_flip, no_work, gradient=gradient_of_flip),
+    "roll": Rule("copies", shape_of_roll, no_work, gradient=gradient_of_roll),
     "tril": Rule("copies", shape_of_triangle, no_work, gradient=_gradient_of_triangle("tril")),
     "triu": Rule("copies", shape_of_triangle, no_work, gradient=_gradient_of_triangle("triu")),
     "copy": Rule("copies", shape_of_same, no_work, gradient=gradient_of_copy),
-    "cast": Rule("copies", shape_of_cast, no_work, gradient=gradient_of_cast),
-    "transfer": Rule("transfer", shape_of_same, no_work, touch_nothing, gradient=gradient_of_transfer),
-    "slice_backward": Rule("copies", shape_of_slice_backward, no_work, writes=writes_of_slice_backward, gradient=gradient_of_slice_backward),
+    "cast": Rule("copies", shape_in_place, no_work, gradient=gradient_of_cast),
+    "transfer": Rule("transfer", shape_in_place, no_work, touch_nothing, gradient=gradient_of_transfer),
+    "slice_backward": Rule(
+        "copies", shape_of_slice_backward, no_work, writes=writes_of_slice_backward, gradient=gradient_of_slice_backward
+    ),
 }

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symacct.errors import ShapeError
-from symacct.expr import Poly
 from symacct.graph import Tensor
 from symacct.rules.pairs import check_mask
-from symacct.rules.rule import Attrs, Out, Rule, no_work, show_shape
+from symacct.rules.rule import Attrs, Out, Rule, check_sizes, no_work
 
 
 def shape_of_full(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return a tensor of one value, of the shape that is asked for."""
     shape = tuple(attrs["shape"])
-    if bad := [s for s in shape if type(s) is not Poly and (type(s) is not int or s < 1)]:
-        msg = f"a size of {bad[0]} in {show_shape(shape)}; sizes are whole and at least 1"
-        raise ShapeError(msg)
+    check_sizes(shape)
     return (Out(shape, attrs["dtype"]),)
 
 

@@ -44,14 +44,23 @@ def matrices(e: Einsum) -> Matrices | None:
 def strides_of_product(e: Einsum, groups: Matrices) -> tuple[Expr, ...] | None:
     """Return the strides of a product that sums: those of (batch, rows, columns), put in the output's order.
 
-    Torch exchanges the operands where all columns come before all rows, so that the output is contiguous.
+    Torch exchanges the operands where all columns come before all rows, so that the output is contiguous; an axis that
+    neither operand has (any more) counts as a column.
     """
     batch, rows, columns, _ = groups
-    place = {a: i for i, a in enumerate(e.output)}
-    exchanged = bool(rows and columns) and place[columns[-1]] < place[rows[0]]
+    place = {a: i for i, a in enumerate(_order(e))}
+    absent = set(e.sizes).difference(e.output, *e.operands)
+    exchanged = bool(rows and columns) and all(place[a] < place[rows[0]] for a in (*columns, *absent))
     order = (*batch, *columns, *rows) if exchanged else (*batch, *rows, *columns)
     strides = dict(zip(order, contiguous(_sizes(e, order)), strict=True))
     return plain(_sizes(e, e.output), tuple(strides[a] for a in e.output))
+
+
+def _order(e: Einsum) -> tuple[str, ...]:
+    """Return the axes as torch lays them out: as `sizes` has them where the output agrees, else the output's first."""
+    if tuple(a for a in e.sizes if a in e.output) == e.output:
+        return tuple(e.sizes)
+    return (*e.output, *(a for a in e.sizes if a not in e.output))
 
 
 def strides_of_operand(e: Einsum, i: int, tensor: Tensor) -> Mapping[str, Expr]:
@@ -62,7 +71,7 @@ def strides_of_operand(e: Einsum, i: int, tensor: Tensor) -> Mapping[str, Expr]:
     axes = e.operands[i]
     others = set(e.output).union(*(operand for j, operand in enumerate(e.operands) if j != i))
     if not others.issuperset(axes):
-        kept = [a for a in dict.fromkeys((*e.output, *e.sizes)) if a in axes and a in others]
+        kept = [a for a in _order(e) if a in axes and a in others]
         return dict(zip(kept, contiguous(_sizes(e, kept)), strict=True))
     own = contiguous(_sizes(e, axes)) if tensor.strides is None else tensor.strides
     steps: dict[str, list[Expr]] = {}
@@ -88,7 +97,7 @@ def elementwise_strides(shape: tuple[Size, ...], tensors: Sequence[Tensor]) -> t
     """
     if all(t.strides is None and t.shape == shape for t in tensors):
         return None
-    strides = [_aligned(t, len(shape)) for t in tensors]
+    strides = [_aligned(t, shape) for t in tensors]
     fastest_first = list(range(len(shape)))[::-1]
     for i in range(1, len(fastest_first)):
         at = i
@@ -105,10 +114,11 @@ def elementwise_strides(shape: tuple[Size, ...], tensors: Sequence[Tensor]) -> t
     return plain(shape, tuple(steps[a] for a in range(len(shape))))
 
 
-def _aligned(t: Tensor, rank: int) -> list[Expr]:
+def _aligned(t: Tensor, shape: tuple[Size, ...]) -> list[Expr]:
     """Return strides for the axes of the result; 0 where the tensor is repeated along one."""
-    strides = [0 if size == 1 else stride for size, stride in zip(t.shape, strides_of(t), strict=True)]
-    return [0] * (rank - len(strides)) + strides
+    missing = len(shape) - len(t.shape)
+    own = zip(t.shape, strides_of(t), shape[missing:], strict=True)
+    return [0] * missing + [0 if size == 1 and full != 1 else stride for size, stride, full in own]
 
 
 def _compared(a: int, b: int, strides: Sequence[Sequence[Expr]], shape: tuple[Size, ...]) -> int:

@@ -22,6 +22,7 @@ from symacct.rules.rule import (
     Residual,
     Rule,
     axis_of,
+    check_sizes,
     last_axis,
     no_work,
     out_of,
@@ -169,6 +170,7 @@ def writes_of_putting(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 def shape_of_one_hot(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return a row of zeros and a one for every index, as integers."""
+    check_sizes((attrs["classes"],))
     return (Out((*inputs[0].shape, attrs["classes"]), "int64"),)
 
 

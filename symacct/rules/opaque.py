@@ -7,11 +7,13 @@ from typing import Any
 
 from symacct.errors import UnknownOpError
 from symacct.graph import Tensor
-from symacct.rules.rule import Attrs, Backward, Out, Rule, no_work
+from symacct.rules.rule import Attrs, Backward, Out, Rule, check_sizes, no_work
 
 
 def shape_of_opaque(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the outputs as they were announced."""
+    for shape in attrs["shapes"]:
+        check_sizes(shape)
     return tuple(Out(tuple(shape), attrs["dtype"]) for shape in attrs["shapes"])
 
 

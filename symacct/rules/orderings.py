@@ -2,7 +2,7 @@
 
 How many comparisons are executed depends on data, so they are counted under stated rules, for a row of n:
 
-    top_k     n                  each element once against the smallest that is kept; keeping the k in order is not counted
+    top_k     n                  each element once against the smallest kept; keeping the k in order is not counted
     sort      n*ceil(log2(n))    what merge sort never exceeds; no method needs fewer than log2(n!) on all data
     argmax    n - 1              a reduction: n under `2n`
     cumsum    n - 1 additions    likewise
@@ -17,6 +17,7 @@ from symacct.conventions import Work
 from symacct.errors import ShapeError
 from symacct.expr import Expr, Poly, Size, at_most, ceildiv, log2, product
 from symacct.graph import Condition, Graph, Op, Tensor
+from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import Attrs, Backward, Out, Read, Residual, Rule, axis_of, show_shape, sizes_of
 
 
@@ -70,7 +71,8 @@ def shape_of_sort(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return each row in order and where its elements stood."""
     (x,) = inputs
     axis_of(attrs["axis"], len(x.shape))
-    return (Out(x.shape, x.dtype), Out(x.shape, "int64"))
+    strides = elementwise_strides(x.shape, inputs)
+    return (Out(x.shape, x.dtype, strides=strides), Out(x.shape, "int64", strides=strides))
 
 
 def work_of_sort(op: Op, graph: Graph) -> Work:

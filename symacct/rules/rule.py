@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from symacct.conventions import Work
 from symacct.errors import ShapeError, UnknownOpError
-from symacct.expr import Expr, Size
+from symacct.expr import Expr, Poly, Size
 from symacct.graph import Condition, Graph, Op, Tensor
 
 Attrs: TypeAlias = Mapping[str, Any]
@@ -42,7 +42,7 @@ def last_axis(shape: Sequence[Size]) -> tuple[int, ...]:
 
 
 def whole(graph: Graph, tensor: int) -> Read:
-    """Return a tensor touched once, all of it; a row is its last axis. What is repeated with stride 0 is one element."""
+    """Return a tensor touched once, all of it, what stride 0 repeats as one element; a row is its last axis."""
     t = graph.tensors[tensor]
     shape = t.shape
     if t.strides is not None:
@@ -223,7 +223,7 @@ def reduced(shape: Sequence[Any], axes: Iterable[int], *, keepdims: bool) -> tup
     return tuple(1 if i in gone else s for i, s in enumerate(shape) if keepdims or i not in gone)
 
 
-def show_shape(shape: tuple[Size, ...]) -> str:
+def show_shape(shape: Sequence[Expr]) -> str:
     """Return a shape as text: ``(b, s, 4*d)``."""
     return "(" + ", ".join(str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
 
@@ -241,6 +241,20 @@ def axis_of(axis: int, rank: int) -> int:
         msg = f"there is no axis {axis} in a tensor with {rank} axes"
         raise ShapeError(msg)
     return axis % rank if rank else 0
+
+
+def check_sizes(shape: Sequence[Expr]) -> None:
+    """Check that sizes are whole and at least 1, as far as they are numbers.
+
+    Raises
+    ------
+    ShapeError
+        Names the size and the shape.
+
+    """
+    if bad := [s for s in shape if not isinstance(s, Poly) and (type(s) is not int or s < 1)]:
+        msg = f"a size of {bad[0]} in {show_shape(shape)}; sizes are whole and at least 1"
+        raise ShapeError(msg)
 
 
 def sizes_of(x: Any) -> tuple[Size, ...]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symacct.conventions import Key, Work
+from symacct.conventions import Work
 from symacct.errors import ConventionError, ShapeError, UnknownOpError, one_of
 from symacct.expr import Expr, Size, log2, product
 from symacct.graph import Condition, Graph, Op, Tensor
@@ -47,7 +47,7 @@ def combinations(n: Size) -> Expr:
     --------
     >>> from symacct.expr import name
     >>> [combinations(n) for n in (1, 2, 3, 4, 8)], combinations(name("s"))
-    ([0, 1, 2, 4, 11], 2*s - log2(s) - 2)
+    ([0, 1, 2, 4, 11], -(log2(s) - 2*s + 2))
 
     """
     if type(n) is int:
@@ -112,7 +112,9 @@ def shape_of_recurrence(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ..
         msg = f"the coefficients {show_shape(a.shape)} for {show_shape(b.shape)}; only axes besides {axis} may be 1"
         raise ShapeError(msg)
     if initial and initial[0].shape != b.shape[:axis] + b.shape[axis + 1 :]:
-        msg = f"an initial state of the shape {show_shape(initial[0].shape)} for {show_shape(b.shape)} along axis {axis}"
+        msg = (
+            f"an initial state of the shape {show_shape(initial[0].shape)} for {show_shape(b.shape)} along axis {axis}"
+        )
         raise ShapeError(msg)
     return (Out(b.shape, b.dtype),)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import Expr, Poly, Size, at_most, ceildiv, product
+from symacct.expr import Expr, Poly, at_most, ceildiv, product
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.rule import (
     Attrs,
@@ -19,6 +19,7 @@ from symacct.rules.rule import (
     Out,
     Read,
     Rule,
+    check_sizes,
     no_work,
     read_all,
     show_shape,
@@ -35,7 +36,7 @@ def shape_of_reshape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the same elements in another shape: a view where the strides allow it, else a copy."""
     (x,) = inputs
     shape = tuple(attrs["shape"])
-    _check_sizes(shape)
+    check_sizes(shape)
     if product(shape) != x.numel:
         msg = f"the shape {show_shape(x.shape)} has {x.numel} elements, {show_shape(shape)} has {product(shape)}"
         raise ShapeError(msg)
@@ -43,12 +44,6 @@ def shape_of_reshape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
         return (Out(shape, x.dtype, 0),)
     strides = view_strides(x.shape, x.strides, shape)
     return (Out(shape, x.dtype) if strides is None else Out(shape, x.dtype, 0, plain(shape, strides)),)
-
-
-def _check_sizes(shape: Sequence[Expr]) -> None:
-    if bad := [s for s in shape if type(s) is not Poly and (type(s) is not int or s < 1)]:
-        msg = f"a size of {bad[0]} in {show_shape(tuple(shape))}; sizes are whole and at least 1"
-        raise ShapeError(msg)
 
 
 def shape_of_permute(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -70,21 +65,26 @@ def shape_of_expand(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     extra = len(wanted) - len(x.shape)
     old = (1,) * extra + x.shape
     shape = tuple(o if w == -1 else w for o, w in zip(old, wanted, strict=True)) if extra >= 0 else ()
-    if extra < 0 or any(o not in (1, w) for o, w in zip(old, shape, strict=True)):
+    if extra < 0 or -1 in wanted[:extra] or any(o not in (1, w) for o, w in zip(old, shape, strict=True)):
         msg = f"the shape {show_shape(x.shape)} cannot be repeated to {show_shape(wanted)}"
         raise ShapeError(msg)
-    _check_sizes(shape)
+    check_sizes(shape)
     strides = (0,) * extra + strides_of(x)
     wide = tuple(t if o == w else 0 for o, w, t in zip(old, shape, strides, strict=True))
     return (Out(shape, x.dtype, 0, plain(shape, wide)),)
+
+
+def length(start: Expr, stop: Expr, step: int) -> Expr:
+    """Return how many elements lie between two places; a difference of sizes is whole, so it is not rounded."""
+    return stop - start if step == 1 else ceildiv(stop - start, step)
 
 
 def shape_of_slice(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the elements between two places of each axis: a view."""
     (x,) = inputs
     ranges = attrs["ranges"]
-    shape = tuple(ceildiv(stop - start, step) for start, stop, step in ranges)
-    if empty := [i for i, s in enumerate(shape) if type(s) is not Poly and s < 1]:
+    shape = tuple(length(*place) for place in ranges)
+    if empty := [i for i, s in enumerate(shape) if not isinstance(s, Poly) and s < 1]:
         start, stop, _ = ranges[empty[0]]
         msg = f"from {start} to {stop} there is nothing along axis {empty[0]} of {show_shape(x.shape)}"
         raise ShapeError(msg)
@@ -97,7 +97,11 @@ def conditions_of_slice(op: Op, graph: Graph) -> list[Condition]:
     x = graph.tensors[op.inputs[0]]
     out = []
     for (start, stop, _), size in zip(op.attrs["ranges"], x.shape, strict=True):
-        out += [Condition("at_least", large, small) for small, large in ((0, start), (stop, size)) if not at_most(small, large)]
+        out += [
+            Condition("at_least", large, small)
+            for small, large in ((0, start), (stop, size))
+            if not at_most(small, large)
+        ]
     return out
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from symacct.symbolic.builder import Builder
-from symacct.symbolic.dispatch import apply
+from symacct.symbolic.dispatch import apply, create
 from symacct.symbolic.signature import trace
 from symacct.symbolic.size import Dim, unwrap, wrap
 from symacct.symbolic.tensor import Symbolic, record
 
-__all__ = ["Builder", "Dim", "Symbolic", "apply", "record", "trace", "unwrap", "wrap"]
+__all__ = ["Builder", "Dim", "Symbolic", "apply", "create", "record", "trace", "unwrap", "wrap"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symacct.errors import UnknownOpError
@@ -38,15 +38,44 @@ def apply(kind: str, *tensors: Any, **attrs: Any) -> Any:
     return run(kind, tensors, attrs)
 
 
+def create(kind: str, like: Any, **attrs: Any) -> Any:
+    """Make a tensor from nothing but attributes, in the world of another one.
+
+    Parameters
+    ----------
+    kind
+        The name of the operation, as in `symacct.rules`.
+    like
+        Any tensor of the graph that the new one is to be in (it is not read), or a torch tensor, whose device is taken.
+    **attrs
+        What the operation needs.
+
+    Raises
+    ------
+    UnknownOpError
+        For anything else.
+
+    """
+    if isinstance(like, Symbolic):
+        (made,) = like.builder.op(kind, (), attrs)
+        return Symbolic(like.builder, made)
+    return _on_torch(kind, (like,))(**attrs, device=like.device)
+
+
 def run(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     """Run an operation on real tensors."""
+    return _on_torch(kind, tensors)(*tensors, **attrs)
+
+
+def _on_torch(kind: str, tensors: Sequence[Any]) -> Callable[..., Any]:
+    """Return what an operation is in torch, for tensors of torch."""
     if tensors and type(tensors[0]).__module__.partition(".")[0] == "torch":
         from symacct.eager import KINDS
 
         if kind not in KINDS:
             msg = f"{kind} cannot run on torch tensors; it can be {', '.join(sorted(KINDS))}"
             raise UnknownOpError(msg)
-        return KINDS[kind](*tensors, **attrs)
+        return KINDS[kind]
     kinds = ", ".join(sorted({type(t).__name__ for t in tensors})) or "nothing"
     msg = f"{kind} takes symbolic or torch tensors, not {kinds}"
     raise UnknownOpError(msg)

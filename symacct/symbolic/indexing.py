@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index as index_of
 from typing import Any
 
-from symacct.errors import ShapeError
-from symacct.expr import Size, ceildiv, divide, product
+from symacct.errors import DtypeError, ShapeError
+from symacct.expr import Poly, Size, divide, product, sign
 from symacct.rules.rule import show_shape
+from symacct.rules.views import length
 from symacct.symbolic.builder import caller
 from symacct.symbolic.size import Dim, unwrap
 from symacct.symbolic.tensor import Symbolic, record
@@ -19,10 +21,13 @@ def full_shape(x: Symbolic, shape: Sequence[Any]) -> tuple[Size, ...]:
     Raises
     ------
     ShapeError
-        For a second -1.
+        For a second -1, or a size below 1.
 
     """
     known = [unwrap(s) for s in shape if not (type(s) is int and s == -1)]
+    if bad := [s for s in known if type(s) is int and s < 1]:
+        msg = f"reshape: a size of {bad[0]} in {tuple(shape)}; sizes are at least 1{caller()}"
+        raise ShapeError(msg)
     if len(known) == len(shape):
         return tuple(known)
     if len(known) + 1 < len(shape):
@@ -41,41 +46,65 @@ def take(x: Symbolic, index: Any) -> Any:
         For an index that does not fit, or a mask (how much it selects is a question about data).
 
     """
-    parts = list(index) if isinstance(index, tuple) else [index]
-    if len(parts) == 1 and isinstance(parts[0], Symbolic):
-        return _rows(x, parts[0])
-    fixed = sum(1 for p in parts if p is not None and p is not Ellipsis)
-    if fixed > x.ndim:
-        msg = f"index: {fixed} indices for the shape {show_shape(x.tensor.shape)}{caller()}"
-        raise ShapeError(msg)
-    if Ellipsis not in [p for p in parts if p is Ellipsis]:
-        parts.append(Ellipsis)
-    at = next(i for i, p in enumerate(parts) if p is Ellipsis)
-    parts[at : at + 1] = [slice(None)] * (x.ndim - fixed)
-    ranges: list[tuple[Any, Any, int]] = []
-    shape: list[Any] = []
-    for p in parts:
-        if p is None:
+    if isinstance(index, Symbolic):
+        return _rows(x, index)
+    ranges: list[tuple[Size, Size, int]] = []
+    shape: list[Size] = []
+    for part in _parts(x, index):
+        if part is None:
             shape.append(1)
             continue
         size = x.tensor.shape[len(ranges)]
-        if isinstance(p, slice):
-            start, stop, step = _range(p, size)
-            shape.append(ceildiv(stop - start, step))
+        if isinstance(part, slice):
+            ranges.append(_range(part, size))
+            shape.append(length(*ranges[-1]))  # type: ignore[arg-type]
         else:
-            start, stop, step = _position(p, size)
-        ranges.append((start, stop, step))
+            ranges.append(_position(part, size))
     cut = x
-    if any((r[0], r[1], r[2]) != (0, s, 1) for r, s in zip(ranges, x.tensor.shape, strict=True)):
+    if any(r != (0, size, 1) for r, size in zip(ranges, x.tensor.shape, strict=True)):
         cut = record("slice", (x,), {"ranges": tuple(ranges)})
     return cut if tuple(shape) == cut.tensor.shape else record("reshape", (cut,), {"shape": tuple(shape)})
+
+
+def _parts(x: Symbolic, index: Any) -> list[Any]:
+    """Return an index for every axis, and None for every new one."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    dots = [i for i, p in enumerate(parts) if p is Ellipsis]
+    fixed = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    if len(dots) > 1 or fixed > x.ndim:
+        what = "'...' twice" if len(dots) > 1 else f"{fixed} indices"
+        msg = f"index: {what} for the shape {show_shape(x.tensor.shape)}{caller()}"
+        raise ShapeError(msg)
+    at = dots[0] if dots else len(parts)
+    return [*parts[:at], *[slice(None)] * (x.ndim - fixed), *parts[at + 1 :]]
 
 
 def _rows(x: Symbolic, index: Symbolic) -> Any:
     if index.dtype == "bool":
         msg = f"index: how much a mask selects is a question about data; use symacct.where{caller()}"
         raise ShapeError(msg)
-    return record("embedding", (x, index), {})
+    return record("embedding", (x, as_index(index)), {})
+
+
+def as_index(x: Any) -> Any:
+    """Return a tensor that is used as indices; an argument whose dtype was left open becomes int64, torch's.
+
+    Raises
+    ------
+    DtypeError
+        For numbers that are no integers.
+
+    """
+    if not isinstance(x, Symbolic) or (x.dtype or "").startswith(("int", "uint")):
+        return x
+    if x.dtype is None and x.tensor.role == "input":
+        x.builder.tensors[x.id] = x.tensor._replace(dtype="int64")
+        return x
+    msg = (
+        f"{x!r} of dtype {x.dtype or 'of the account'} as indices, which are integers; "
+        f"annotate the argument as Int[Tensor, '...'], or use symacct.cast{caller()}"
+    )
+    raise DtypeError(msg)
 
 
 def _range(p: slice, size: Size) -> tuple[Size, Size, int]:
@@ -85,24 +114,31 @@ def _range(p: slice, size: Size) -> tuple[Size, Size, int]:
         raise ShapeError(msg)
     start = 0 if p.start is None else _from_end(p.start, size)
     stop = size if p.stop is None else _from_end(p.stop, size)
-    if type(size) is int and type(stop) is int:
-        stop = min(stop, size)
+    if type(size) is int:
+        # Python cuts what reaches beyond an axis; of an axis with a name it becomes a condition
+        start = max(start, 0) if type(start) is int else start
+        stop = min(stop, size) if type(stop) is int else stop
     return start, stop, step
 
 
 def _position(p: Any, size: Size) -> tuple[Size, Size, int]:
-    if isinstance(p, bool) or not (type(p) is Dim or isinstance(p, int)):
-        msg = f"index: {p!r} is not an integer, a slice, None or '...'{caller()}"
-        raise ShapeError(msg)
     start = _from_end(p, size)
     if type(size) is int and type(start) is int and not 0 <= start < size:
         msg = f"index: position {p} is outside an axis of size {size}{caller()}"
         raise ShapeError(msg)
-    return start, start + 1, 1
+    return start, start + 1, 1  # type: ignore[return-value]
 
 
-def _from_end(p: Any, size: Size) -> Any:
-    """Return a position counted from the front; plain negative numbers count from the end."""
-    if type(p) is int:
-        return p if p >= 0 else size + p
-    return unwrap(p)
+def _from_end(p: Any, size: Size) -> Size:
+    """Return a position counted from the front; what is negative whatever the sizes counts from the end."""
+    if isinstance(p, bool) or not (type(p) in (Dim, Poly) or hasattr(p, "__index__")):
+        told = (
+            "a tensor beside other indices; use x[index] for rows, else symacct.gather"
+            if isinstance(p, Symbolic)
+            else repr(p)
+        )
+        msg = f"index: {told}, which is not an integer, a slice, None or '...'{caller()}"
+        raise ShapeError(msg)
+    place = p.value if type(p) is Dim else p if type(p) is Poly else index_of(p)
+    negative = place < 0 if type(place) is int else sign(place) == -1
+    return size + place if negative else place  # type: ignore[return-value]

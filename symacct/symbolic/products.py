@@ -52,21 +52,23 @@ def _expanded(x: Symbolic, shape: tuple[Size, ...]) -> Any:
 
 def einsum(pattern: str, tensors: Sequence[Symbolic]) -> Any:
     """Return an einsum of symbolic tensors from letters, ``abc,cd->abd``; pairwise from the left, as torch runs it."""
+    if not all(isinstance(t, Symbolic) for t in tensors):
+        return record("einsum", tensors, {})
     left, _, right = pattern.partition("->")
     letters = left.split(",")
     batch = _batch(letters, tensors)
     operands = [_operand(term, t, batch) for term, t in zip(letters, tensors, strict=True)]
     sizes = _sizes(operands)
     result = _spelt(right, batch, len(batch))
+    # the order in which torch lays out axes, also those of what lies between
+    order = {n: sizes[n] for n in (*result, *(n for n in sizes if n not in result))}
     made, axes = operands[0]
     if len(operands) == 1:
-        return product((made,), (axes,), result, sizes)
-    # torch keeps what an intermediate result still needs in this order
-    order = (*result, *(n for n in sizes if n not in result))
+        return product((made,), (axes,), result, order)
     for i, (tensor, term) in enumerate(operands[1:], 2):
         later = set(result).union(*(t for _, t in operands[i:]))
         kept = tuple(n for n in order if n in later and (n in axes or n in term))
-        made, axes = product((made, tensor), (axes, term), kept, sizes), kept
+        made, axes = product((made, tensor), (axes, term), kept, order), kept
     return made
 
 
@@ -135,37 +137,41 @@ def _sizes(operands: Sequence[tuple[Any, Axes]]) -> dict[str, Size]:
 def product(tensors: Sequence[Any], operands: Sequence[Axes], output: Axes, sizes: Mapping[str, Size]) -> Any:
     """Write down one product of one or two tensors as torch runs it.
 
-    Axes that one operand alone has are summed first, and one operand alone is then only permuted. The axes of what is
-    left are called by their sizes, so that reports can be read.
+    Axes that one operand alone has are summed first, and one operand alone is then only permuted. `sizes` are those of
+    all axes in the order in which torch lays them out; in the graph an axis is called by its size, to be read.
     """
-    ready = [_summed(i, tensors, operands, output) for i in range(len(tensors))]
+    ready = []
+    for i, (tensor, axes) in enumerate(zip(tensors, operands, strict=True)):
+        needed = set(output).union(*operands[:i], *operands[i + 1 :])
+        ready.append(_summed(tensor, axes, [n for n in sizes if n in axes and n in needed]))
     tensors, operands = [t for t, _ in ready], [axes for _, axes in ready]
     if len(tensors) == 1 and len(set(operands[0])) == len(operands[0]):
         return _permuted(tensors[0], operands[0], output)
-    used = {n for axes in (*operands, output) for n in axes}
-    told = _told({n: s for n, s in sizes.items() if n in used})
+    told = _told(sizes)
     e = Einsum(
         tuple(tuple(told[n] for n in axes) for axes in operands),
         tuple(told[n] for n in output),
-        {told[n]: sizes[n] for n in told},
+        {told[n]: size for n, size in sizes.items()},
     )
     return record("einsum", tensors, {"einsum": e})
 
 
-def _summed(i: int, tensors: Sequence[Any], operands: Sequence[Axes], output: Axes) -> tuple[Any, Axes]:
-    """Return an operand without the axes that nothing else has; a diagonal is left to the product."""
-    tensor, axes = tensors[i], operands[i]
-    others = set(output).union(*(o for j, o in enumerate(operands) if j != i))
-    lone = tuple(at for at, n in enumerate(axes) if n not in others)
+def _summed(tensor: Any, axes: Axes, kept: Sequence[str]) -> tuple[Any, Axes]:
+    """Return an operand with only the axes to keep, in that order; a diagonal is left as it is."""
+    lone = [n for n in axes if n not in kept]
     if not lone or len(set(axes)) < len(axes):
         return tensor, axes
-    return record("sum", (tensor,), {"axes": lone, "keepdims": False}), tuple(n for n in axes if n in others)
+    ordered = _permuted(tensor, axes, (*kept, *lone))
+    shape = ordered.tensor.shape
+    if any(size != 1 for size in shape[len(kept) :]):
+        return record("sum", (ordered,), {"axes": tuple(range(len(kept), len(axes))), "keepdims": False}), tuple(kept)
+    return ordered.reshape(shape[: len(kept)]), tuple(kept)
 
 
-def _permuted(tensor: Any, axes: Axes, output: Axes) -> Any:
-    if axes == output:
+def _permuted(tensor: Any, axes: Axes, order: Axes) -> Any:
+    if axes == order:
         return tensor
-    return record("permute", (tensor,), {"axes": tuple(axes.index(n) for n in output)})
+    return record("permute", (tensor,), {"axes": tuple(axes.index(n) for n in order)})
 
 
 def _told(sizes: Mapping[str, Size]) -> dict[str, str]:

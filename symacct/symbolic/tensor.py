@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from symacct.errors import GraphError
+from symacct.errors import GraphError, ShapeError
 from symacct.graph import Tensor
-from symacct.symbolic.builder import Builder
-from symacct.symbolic.size import unwrap, wrap
+from symacct.rules.rule import axis_of
+from symacct.symbolic.builder import Builder, caller
+from symacct.symbolic.size import Dim, unwrap, wrap
 
 
 class Symbolic:
@@ -142,16 +143,30 @@ class Symbolic:
 
         return record("reshape", (self,), {"shape": full_shape(self, _flat(shape))})
 
-    view = reshape
+    def view(self, *shape: Any) -> Any:
+        """Return the same memory in another shape.
+
+        Raises
+        ------
+        ShapeError
+            Where that needs a copy, as in torch.
+
+        """
+        out = self.reshape(*shape)
+        if out.tensor.storage is None:
+            msg = f"view: {self!r} does not lie in memory so that it is a view; reshape copies{caller()}"
+            raise ShapeError(msg)
+        return out
 
     def permute(self, *axes: Any) -> Any:
         """Return the axes in another order: a view."""
-        return record("permute", (self,), {"axes": tuple(a % self.ndim for a in _flat(axes))})
+        return record("permute", (self,), {"axes": tuple(self._axis(a) for a in _flat(axes))})
 
     def transpose(self, first: int, second: int) -> Any:
         """Return two axes exchanged: a view."""
         axes = list(range(self.ndim))
-        axes[first], axes[second] = axes[second], axes[first]
+        first, second = self._axis(first), self._axis(second)
+        axes[first], axes[second] = second, first
         return self.permute(*axes)
 
     @property
@@ -172,17 +187,24 @@ class Symbolic:
     def unsqueeze(self, axis: int) -> Any:
         """Return the tensor with a new axis of size 1."""
         shape = list(self.shape)
-        shape.insert(axis if axis >= 0 else axis + self.ndim + 1, 1)
+        shape.insert(self._axis(axis, self.ndim + 1), 1)
         return self.reshape(*shape)
 
     def squeeze(self, axis: int) -> Any:
         """Return the tensor without an axis of size 1."""
-        if self.shape[axis] != 1:
-            msg = f"axis {axis} of {self!r} is not of size 1"
-            raise GraphError(msg)
-        shape = list(self.shape)
-        del shape[axis]
-        return self.reshape(*shape)
+        at = self._axis(axis)
+        if self.shape[at] != 1:
+            msg = f"squeeze: axis {axis} of {self!r} is not of size 1{caller()}"
+            raise ShapeError(msg)
+        return self.reshape(*self.shape[:at], *self.shape[at + 1 :])
+
+    def _axis(self, axis: int, rank: int | None = None) -> int:
+        """Return an axis counted from the front; of the result where that has another number of axes."""
+        try:
+            return axis_of(axis, self.ndim if rank is None else rank)
+        except ShapeError as error:
+            msg = f"{self!r}: {error}{caller()}"
+            raise ShapeError(msg) from None
 
     def sum(self, dim: Any = None, *, keepdim: bool = False) -> Any:
         """Return the sum over axes, all by default."""
@@ -202,7 +224,7 @@ class Symbolic:
 
     def _reduce(self, kind: str, dim: Any, keepdim: bool) -> Any:  # noqa: FBT001
         axes = range(self.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
-        axes = tuple(sorted(a % self.ndim for a in axes))
+        axes = tuple(sorted(self._axis(a) for a in axes))
         return record(kind, (self,), {"axes": axes, "keepdims": keepdim})
 
 
@@ -239,10 +261,8 @@ def binary(kind: str, left: Any, right: Any) -> Any:
     tensor, number, side = (left, right, "right") if isinstance(left, Symbolic) else (right, left, "left")
     if not _is_number(number):
         return record(kind, (left, right), {})
-    return record(kind, (tensor,), {"scalar": number, "side": side})
+    return record(kind, (tensor,), {"scalar": number.value if type(number) is Dim else number, "side": side})
 
 
 def _is_number(x: Any) -> bool:
-    from symacct.symbolic.size import Dim
-
     return isinstance(x, int | float) or type(x) is Dim

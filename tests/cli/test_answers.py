@@ -108,6 +108,7 @@ TABLES = {
     ("compare", MATMUL, "b d, d k -> b k", "--of", "matmul_flops"): ["they cost the same"],
     ("compare", MATMUL, "b d, d r, r k -> b k", "--latex"): ["b"],
     ("dtypes",): ["fp16        16  1/5/10            65504     6.1e-5    5.96e-8    2^-10        0", "nvfp4"],
+    ("dtypes", "tf32"): ["tf32     32  1/8/10"],  # what is stored, not the 19 bits of its fields
     ("dtypes", "e4m3", "int8"): ["fp8_e4m3fn", "448", "-128  127"],
     ("dtypes", "nvfp4"): ["4.5  blocks of 16 fp4_e2m1, scale fp8_e4m3fn"],
 }
@@ -159,7 +160,9 @@ def test_json_values(run) -> None:
     total = sa.loads(run("bytes", MATMUL, "k=d/2", "--json").out)
     assert (total["formula"] - d * (3 * b + d)).expand() == 0
     assert (total["unit"], total["conditions"], total["dtype"]) == ("B", ["2 divides d"], ["bf16"] * 3)
-    first, second = sa.loads(run("orders", CHAIN, "-c", "mac", "--json").out)["orders"]
+    ordered = sa.loads(run("orders", CHAIN, "-c", "mac", "--json").out)
+    assert (ordered["convention"]["name"], ordered["unit"]) == ("2n", "FLOP")  # as they are judged
+    first, second = ordered["orders"]
     assert (first["order"], second["order"]) == ("((1 2) 3)", "(1 (2 3))")
     assert [set(c) for c in first["conditions"]] == [{"smaller", "larger"}]
     bound = sa.loads(run("bound", "i k, k j -> i j", "--json").out)

@@ -95,7 +95,9 @@ def test_flops_loads_little() -> None:
 
 @pytest.mark.parametrize("words", [["flops", MATMUL], ["orders", CHAIN], ["dtypes", "--json"]])
 def test_a_closed_pipe_is_no_error_to_report(words: list[str]) -> None:
-    with subprocess.Popen([SYMACCT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([SYMACCT, *words], stdout=pipe, stderr=pipe, text=True, env=buffered) as process:
         process.stdout.close()  # as `head` does, before there is anything to read
         assert process.stderr.read() == ""
     assert process.returncode == 1

@@ -19,9 +19,7 @@ sums = st.recursive(
     lambda inner: st.tuples(st.sampled_from("+-*"), inner, inner),
     max_leaves=7,
 )
-atoms = st.sampled_from(
-    ("b", "d", "E", "x_1", "ceil(d/16)", "floor((b + 1)/2)", "log2(E)", "sqrt(b)", "x_1**(2/3)")
-)
+atoms = st.sampled_from(("b", "d", "E", "x_1", "ceil(d/16)", "floor((b + 1)/2)", "log2(E)", "sqrt(b)", "x_1**(2/3)"))
 roots = st.sampled_from(("sqrt(b + d)", "(b + d)**(1/3)", "1/(b + d)", "1/(E + 2)**2"))
 fractions = st.builds(Fraction, st.integers(-9, 9), st.integers(1, 9))
 sizes = st.fixed_dictionaries(dict.fromkeys(NAMES, st.integers(1, 40)))

@@ -1,0 +1,231 @@
+"""Tensors put together, taken apart, turned and padded: no arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symacct.errors import ShapeError
+from symacct.expr import add, divide
+from symacct.rules.rule import axis_of, show_shape, sizes_of
+from symacct.symbolic import Symbolic, apply, unwrap
+from symacct.symbolic.builder import caller
+
+
+def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
+    """Return tensors one after the other along an axis: each is read and written once.
+
+    Parameters
+    ----------
+    tensors
+        Of shapes that differ along `axis` at most.
+    axis
+        Counted from the end where negative.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit; names them.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b s d", y: "b t d"):
+    ...     return sa.concat([x, y], axis=1)
+    >>> a = sa.account(layer)
+    >>> a.flops, a.bytes
+    (0, b*d*(4*s + 4*t))
+
+    """
+    return apply("concat", *tensors, axis=axis)
+
+
+def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
+    """Return tensors of one shape along a new axis: each is read and written once.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b d", y: "b d"):
+    ...     return sa.stack([x, y], axis=-1)
+    >>> a = sa.account(layer)
+    >>> a.graph.tensors[-1].shape
+    (b, d, 2)
+
+    """
+    return apply("concat", *(t.unsqueeze(axis) for t in tensors), axis=axis)
+
+
+def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
+    """Return the parts of the given sizes along an axis: views.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    sizes
+        One for each part; together the size of the axis.
+    axis
+        Counted from the end where negative.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not add up to the axis.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b 3*d"):
+    ...     d = x.shape[1] // 3
+    ...     return sa.split(x, [d, 2 * d], axis=1)
+    >>> a = sa.account(layer)
+    >>> a.bytes, [t.shape for t in a.graph.tensors[1:]]
+    (0, [(b, d), (b, 2*d)])
+
+    """
+    at = _axis(x, axis, "split")
+    given, whole = [unwrap(s) for s in sizes], sizes_of(x)[at]
+    if add(given) != whole:
+        told = " + ".join(str(s) for s in given)
+        msg = f"split: the sizes {told} are not the {whole} of axis {axis} of {show_shape(sizes_of(x))}{caller()}"
+        raise ShapeError(msg)
+    out, start = [], 0
+    for size in sizes:
+        out.append(x[(*[slice(None)] * at, slice(start, start + size))])
+        start = start + size
+    return tuple(out)
+
+
+def chunk(x: Any, count: int, axis: int = 0) -> tuple[Any, ...]:
+    """Return equal parts along an axis, views; the axis must divide (torch's last chunk may be smaller).
+
+    Raises
+    ------
+    ShapeError
+        If the number of parts does not divide the axis; of a name it becomes a condition.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b d"):
+    ...     gate, value = sa.chunk(x, 2, axis=-1)
+    ...     return sa.sigmoid(gate) * value
+    >>> a = sa.account(layer)
+    >>> a.flops, [str(c) for c in a.conditions]
+    (b*d, ['2 divides d'])
+
+    """
+    at = _axis(x, axis, "chunk")
+    whole = sizes_of(x)[at]
+    if type(count) is not int or count < 1 or (type(whole) is int and whole % count):
+        msg = f"chunk: {count!r} equal parts of axis {axis} of {show_shape(sizes_of(x))}{caller()}"
+        raise ShapeError(msg)
+    return split(x, [divide(whole, count)] * count, axis)
+
+
+def tile(x: Any, repeats: Sequence[Any]) -> Any:
+    """Return copies of a tensor side by side, so many along each axis: read once, written as often as repeated.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    repeats
+        One number or size an axis. `einops.repeat` adds an axis without copying.
+
+    Raises
+    ------
+    ShapeError
+        For another number of axes.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b d"):
+    ...     return sa.tile(x, (1, 3))
+    >>> a = sa.account(layer, layout="torch")
+    >>> a.graph.tensors[-1].shape, a.bytes
+    ((b, 3*d), 8*b*d)
+
+    """
+    if len(repeats) != x.ndim:
+        msg = f"tile: {len(repeats)} repeats for the shape {show_shape(sizes_of(x))}{caller()}"
+        raise ShapeError(msg)
+    new, wide, out = [], [], []
+    for size, times in zip(x.shape, repeats, strict=True):
+        if times != 1:
+            new.append(1)
+            wide.append(times)
+        new.append(size)
+        wide.append(size)
+        out.append(size * times)
+    return x.reshape(*new).expand(*wide).reshape(*out)
+
+
+def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
+    """Return a tensor with a constant put around it: read once, the result written.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    widths
+        Before and after the last axis, before and after the one before it, ... as torch orders them.
+    value
+        What is put around.
+
+    Raises
+    ------
+    ShapeError
+        For an odd number of widths, more than there are axes, or a negative one.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b c h w", p: int):
+    ...     return sa.pad(x, (p, p, 1, 1))
+    >>> sa.account(layer).graph.tensors[-1].shape
+    (b, c, h + 2, 2*p + w)
+
+    """
+    given = [unwrap(w) if isinstance(x, Symbolic) else w for w in widths]
+    if len(given) % 2 or len(given) > 2 * x.ndim:
+        msg = f"pad: {len(given)} widths for the shape {show_shape(sizes_of(x))}; two an axis, from the last{caller()}"
+        raise ShapeError(msg)
+    pairs = [(given[i], given[i + 1]) for i in range(0, len(given), 2)]
+    pairs += [(0, 0)] * (x.ndim - len(pairs))
+    return apply("pad", x, widths=tuple(reversed(pairs)), value=value)
+
+
+def flip(x: Any, axes: Sequence[int]) -> Any:
+    """Return a tensor reversed along axes: a copy."""
+    return apply("flip", x, axes=tuple(axes))
+
+
+def roll(x: Any, shift: int, axis: int) -> Any:
+    """Return a tensor shifted along an axis, the end put in front: a copy."""
+    return apply("roll", x, axes=(axis,), shifts=(shift,))
+
+
+def tril(x: Any, diagonal: int = 0) -> Any:
+    """Return a matrix with zeros above a diagonal: a copy."""
+    return apply("tril", x, diagonal=diagonal)
+
+
+def triu(x: Any, diagonal: int = 0) -> Any:
+    """Return a matrix with zeros below a diagonal: a copy."""
+    return apply("triu", x, diagonal=diagonal)
+
+
+def _axis(x: Any, axis: int, what: str) -> int:
+    try:
+        return axis_of(axis, x.ndim)
+    except ShapeError as error:
+        msg = f"{what}: {error}{caller()}"
+        raise ShapeError(msg) from None

@@ -1,0 +1,103 @@
+"""Tensors made from sizes alone; `like` is any tensor at hand, and says in which graph or on which device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symacct.dtypes import as_plain_format
+from symacct.rules.pairs import Align
+from symacct.symbolic import Symbolic, create, unwrap
+
+
+def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = None) -> Any:
+    """Return a tensor of one value: written once, no operations.
+
+    Parameters
+    ----------
+    shape
+        Numbers, and sizes of other tensors.
+    value
+        What every element is.
+    like
+        A tensor in whose graph, or on whose device, it is made; it is not read.
+    dtype
+        A storage format; None follows the account's, in torch its default dtype.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b s d"):
+    ...     return sa.full(x.shape[:2], 1.0, like=x)
+    >>> sa.account(layer).bytes
+    2*b*s
+
+    """
+    name = None if dtype is None else as_plain_format(dtype).name
+    return create("full", like, shape=tuple(_size(s, like) for s in shape), value=value, dtype=name)
+
+
+def zeros(shape: Sequence[Any], *, like: Any, dtype: str | None = None) -> Any:
+    """Return a tensor of zeros; see `full`."""
+    return full(shape, 0.0, like=like, dtype=dtype)
+
+
+def ones(shape: Sequence[Any], *, like: Any, dtype: str | None = None) -> Any:
+    """Return a tensor of ones; see `full`."""
+    return full(shape, 1.0, like=like, dtype=dtype)
+
+
+def arange(n: Any, *, like: Any) -> Any:
+    """Return the positions 0, 1, ..., n - 1 as int64: written once, no operations."""
+    return create("arange", like, n=_size(n, like))
+
+
+def causal_mask(s: Any, t: Any = None, align: Align = "top-left", *, like: Any) -> Any:
+    """Return which keys each query sees: those up to its own position, as booleans of the shape (s, t).
+
+    It lets `symacct.rules.pairs` through: S(S+1)/2 pairs where S = T.
+
+    Parameters
+    ----------
+    s, t
+        Queries and keys; as many keys as queries where none are given.
+    align
+        ``"top-left"``: query i sees keys 1..i; ``"bottom-right"``: keys 1..i + T - S, as with a cache of keys.
+    like
+        A tensor in whose graph, or on whose device, it is made; it is not read.
+
+    Raises
+    ------
+    ConventionError
+        For another alignment.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(scores: "s s"):
+    ...     seen = sa.causal_mask(scores.shape[0], like=scores)
+    ...     return sa.where(seen, scores, float("-inf"))
+    >>> a = sa.account(layer)
+    >>> a.flops, a.bytes
+    (0, 6*s**2)
+
+    """
+    return _mask(s, t, align, None, like)
+
+
+def window_mask(s: Any, t: Any = None, *, window: Any, align: Align = "top-left", like: Any) -> Any:
+    """Return which keys each query sees: the last `window` up to its own position, its own included.
+
+    It lets S*w - w(w-1)/2 pairs through where S = T and w <= S; see `causal_mask` for the rest.
+    """
+    return _mask(s, t, align, window, like)
+
+
+def _mask(s: Any, t: Any, align: Align, window: Any, like: Any) -> Any:
+    queries, keys = _size(s, like), _size(s if t is None else t, like)
+    return create("mask", like, s=queries, t=keys, align=align, window=None if window is None else _size(window, like))
+
+
+def _size(size: Any, like: Any) -> Any:
+    """Return a size as an attribute: an expression among symbolic tensors, a number among real ones."""
+    return unwrap(size) if isinstance(like, Symbolic) else size

@@ -1,0 +1,88 @@
+"""Torch's autograd as oracle: gradients by value, and the bytes that it keeps, storages merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from symacct.dtypes import storage_bytes
+from symacct.expr import evaluate
+from symacct.graph import Graph, Op, Tensor
+from symacct.rules import RULES, rule_of
+from symacct.rules.rule import Backward
+from symacct.symbolic import Builder, Symbolic, apply
+
+
+def gradients_agree(kind: str, tensors: Sequence[torch.Tensor], needs: Sequence[bool] = (), **attrs: Any) -> None:
+    """Compare the gradients that a rule makes of operations, run on real tensors, with autograd's."""
+    wanted = tuple(needs) or tuple(t.is_floating_point() for t in tensors)
+    inputs = [t.detach().clone().requires_grad_(need) for t, need in zip(tensors, wanted, strict=True)]
+    made = apply(kind, *inputs, **attrs)
+    outputs = made if isinstance(made, tuple) else (made,)
+    grads = tuple(torch.randn_like(o) if o.requires_grad else None for o in outputs)
+    pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None]
+    over = [t for t in inputs if t.requires_grad]
+    theirs = iter(torch.autograd.grad([o for o, _ in pairs], over, [g for _, g in pairs]))
+    plain = tuple(o.detach() for o in outputs)
+    backward = Backward(apply, attrs, tuple(t.detach() for t in inputs), plain, grads, wanted)
+    ours = RULES[kind].gradient(backward)
+    assert len(ours) == len(inputs)
+    for mine, need, x in zip(ours, wanted, inputs, strict=True):
+        if not need:
+            assert mine is None
+            continue
+        expected = next(theirs)
+        assert mine.shape == x.shape
+        torch.testing.assert_close(mine, expected)
+
+
+def symbolic_gradients(kind: str, shapes: Sequence[tuple], needs: Sequence[bool] = (), **attrs: Any) -> Graph:
+    """Build the gradients of one operation symbolically; return the graph of forward and backward."""
+    builder = Builder()
+    inputs = tuple(Symbolic(builder, builder.input(s, f"x{i}")) for i, s in enumerate(shapes))
+    made = apply(kind, *inputs, **attrs)
+    outputs = made if isinstance(made, tuple) else (made,)
+    grads = tuple(Symbolic(builder, builder.input(o.tensor.shape, f"g{i}")) for i, o in enumerate(outputs))
+    wanted = tuple(needs) or (True,) * len(inputs)
+    ours = RULES[kind].gradient(Backward(apply, attrs, inputs, outputs, grads, wanted))
+    for mine, need, x in zip(ours, wanted, inputs, strict=True):
+        assert (mine is not None) == need
+        assert not need or mine.tensor.shape == x.tensor.shape
+    return builder.graph([g.id for g in ours if g is not None])
+
+
+def kept_bytes(op: Op, graph: Graph, needs: Sequence[bool], sizes: dict[str, int] | None = None) -> int:
+    """Return the bytes that the rule says are kept in fp32, each storage once; of what was copied the copy."""
+    rule, copied = rule_of(op), {r.tensor: r.shape for r in rule_of(op).copies(op, graph)}
+    storages: dict[Any, int] = {}
+    for i, r in enumerate(rule.residuals(op, graph, tuple(needs))):
+        if r.kind == "extra":
+            key, shape, dtype = ("extra", i), r.shape, r.dtype
+        else:
+            tensor = graph.tensors[(op.inputs if r.kind == "input" else op.outputs)[r.which]]
+            shape = copied.get(tensor.id, tensor.shape)
+            key = ("copy", i) if tensor.id in copied else _owner(tensor)
+            dtype = tensor.dtype
+        storages[key] = int(evaluate(storage_bytes(dtype or "fp32", shape), sizes or {}))
+    return sum(storages.values())
+
+
+def _owner(tensor: Tensor) -> int:
+    return tensor.id if tensor.storage is None else tensor.storage
+
+
+def saved_bytes(run: Callable[[], Any]) -> int:
+    """Return the bytes that autograd keeps, each storage once."""
+    alive: dict[int, torch.Tensor] = {}
+
+    def keep(t: torch.Tensor) -> torch.Tensor:
+        alive[t.untyped_storage().data_ptr()] = t
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
+        result = run()
+    total = sum(t.untyped_storage().nbytes() for t in alive.values())
+    del result
+    return total
