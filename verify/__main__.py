@@ -22,7 +22,7 @@ from verify.rooms import ROOMS
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("symacct", "numpy", "opt_einsum", "torch", "einops", "hypothesis", "sympy")
-EXAMPLES, EXAMPLES_IN_CI = 1000, 40
+EXAMPLES, EXAMPLES_IN_CI = 500, 40
 NOT_RUN = "not run here"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.accounting.core import LAYOUTS, QUANTITIES, TRAFFICS, Account
+from symacct.accounting.core import LAYOUTS, TRAFFICS, Account
 from symacct.accounting.quantity import Figures, Quantity
 from symacct.accounting.steps import Formats, Layout, Step, Traffic
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from symacct.accounting import analysis, numbers, render, tables
+from symacct.accounting.quantity import Figures
+from symacct.accounting.solve import Solution, solve
 from symacct.accounting.steps import (
     Formats,
     Layout,
@@ -14,28 +18,20 @@ from symacct.accounting.steps import (
     Traffic,
     compulsory_terms,
     counts_of,
-    one_unit,
     steps_of,
     unfused_terms,
     works_of,
 )
+from symacct.accounting.sweep import Sweep, sweep
+from symacct.accounting.totals import total_of, unit_of
 from symacct.accounting.walk import conditions_of, names_of
-from symacct.conventions import Convention, Unit, matmul_work
+from symacct.conventions import Convention, Unit
 from symacct.dtypes import AnyFormat
-from symacct.errors import ConventionError, one_of
-from symacct.expr import Expr, Sympy, add, divide, to_sympy
+from symacct.expr import Expr, Sympy, to_sympy
 from symacct.graph import Condition, Graph
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from symacct.accounting.quantity import Figures
-    from symacct.accounting.solve import Solution
-    from symacct.accounting.sweep import Sweep
 
 TRAFFICS = ("unfused", "compulsory")
 LAYOUTS = ("ideal", "torch")
-QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,8 +49,6 @@ class Account:
     traffic
         ``"unfused"``: every operation reads its inputs and writes its output once;
         ``"compulsory"``: only the graph's inputs and outputs, once.
-    title, order
-        What to print above the numbers.
     layout
         ``"ideal"``: views move nothing and nothing is copied to be laid out; ``"torch"``: with such copies.
 
@@ -93,12 +87,7 @@ class Account:
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
-        if quantity == "bytes":
-            return "B"
-        if quantity == "matmul_flops":
-            return "MAC" if self.convention.contraction == "mac" else "FLOP"
-        work = next(iter(self.counts)) if len(self.counts) == 1 else "FLOP"
-        return f"{work}/B" if quantity == "intensity" else work
+        return unit_of(self, quantity)
 
     def total(self, quantity: str) -> Expr:
         """Return a total as an exact expression of the engine: flops, matmul_flops, bytes or intensity.
@@ -113,21 +102,8 @@ class Account:
         """
         found = self._totals.get(quantity)
         if found is None:
-            found = self._totals[quantity] = self._total(quantity)
+            found = self._totals[quantity] = total_of(self, quantity)
         return found
-
-    def _total(self, quantity: str) -> Expr:
-        if quantity == "flops":
-            return one_unit(self.counts, self.convention)
-        if quantity == "matmul_flops":
-            works = [matmul_work(work) for work in works_of(self.graph, self.convention)]
-            return one_unit(counts_of(works, self.convention), self.convention)
-        if quantity == "bytes":
-            return add(amount for _, amount in self.traffic_terms())
-        if quantity == "intensity":
-            return divide(self.total("flops"), self.total("bytes"))
-        msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
-        raise ConventionError(msg)
 
     def traffic_terms(self) -> list[Term]:
         """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
@@ -154,6 +130,32 @@ class Account:
     def intensity(self) -> Sympy:
         """Arithmetic intensity, ``flops / bytes``."""
         return to_sympy(self.total("intensity"))
+
+    def by(self, group: str) -> tables.Breakdown:
+        """Return the account in parts: by ``"op"``, ``"kind"``, ``"scope"`` or ``"family"``.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def layer(x: "b d", w: "d k"):
+        ...     return sa.relu(x @ w)
+        >>> print(sa.account(layer).by("family"))
+         family        flops     bytes
+         contraction   2*b*d*k   2*(b*d + b*k + d*k)
+         pointwise     b*k       4*b*k
+
+        """
+        return tables.breakdown(self, group)
+
+    @cached_property
+    def free(self) -> dict[str, Expr]:
+        """What executes no operation (views, casts, lookups): how often each kind runs."""
+        return tables.free_kinds(self)
+
+    @cached_property
+    def uncounted(self) -> dict[str, Expr]:
+        """What has no rule and is passed over: how often each runs. A total with any is partial."""
+        return tables.uncounted_names(self)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -185,9 +187,7 @@ class Account:
         intensity     48.7619 FLOP/B
 
         """
-        from symacct.accounting.numbers import figures
-
-        return figures(self, sizes, axes)
+        return numbers.figures(self, sizes, axes)
 
     def leading(self, axis: Any, *, of: str | None = None) -> Any:
         """Return the leading behaviour as one size grows: ``n/3`` for the intensity of a square bf16 matmul.
@@ -201,9 +201,7 @@ class Account:
         n/3
 
         """
-        from symacct.accounting.analysis import leading
-
-        return leading(self, axis, of)
+        return analysis.leading(self, axis, of)
 
     def limit(self, axis: Any, *, of: str = "intensity") -> Sympy:
         """Return the limit as one size grows without bound (``oo`` where there is none).
@@ -215,9 +213,7 @@ class Account:
         1/2
 
         """
-        from symacct.accounting.analysis import limit
-
-        return limit(self, axis, of)
+        return analysis.limit(self, axis, of)
 
     def sensitivity(self, axis: Any, *, of: str = "intensity") -> Sympy:
         """Return by how many percent a quantity grows when a size grows by one percent: ``d log f / d log n``.
@@ -229,9 +225,7 @@ class Account:
         d*k/(b*d + b*k + d*k)
 
         """
-        from symacct.accounting.analysis import sensitivity
-
-        return sensitivity(self, axis, of)
+        return analysis.sensitivity(self, axis, of)
 
     def crossovers(self, axis: Any, *, of: str = "bytes") -> list[Any]:
         """Return where two terms of a total are equal as one size varies.
@@ -247,9 +241,7 @@ class Account:
         operand 2 read = output written at b = d
 
         """
-        from symacct.accounting.analysis import crossovers
-
-        return crossovers(self, axis, of)
+        return analysis.crossovers(self, axis, of)
 
     def solve(self, axis: Any, **target: Any) -> Solution:
         """Solve a quantity for one size, such as the n from which on the intensity is at least 295.37.
@@ -261,9 +253,7 @@ class Account:
         **target
             One quantity and what it should reach: ``intensity=295.37``, ``flops="6*P"``, ``bytes=80 * 10**9``.
 
-        Returns
-        -------
-        `Solution`: the real root as a closed form, and whole sizes when it is the only unknown.
+        Returns the real root as a closed form, and whole sizes when it is the only unknown.
 
         Examples
         --------
@@ -273,8 +263,6 @@ class Account:
         intensity >= 295.37 for n >= 887
 
         """
-        from symacct.accounting.solve import solve
-
         return solve(self, axis, target)
 
     def sweep(
@@ -292,33 +280,22 @@ class Account:
         ([[16, 32, 48], [32, 64, 96]], True)
 
         """
-        from symacct.accounting.numbers import together
-        from symacct.accounting.sweep import sweep
-
-        return sweep(self, together(sizes, axes), pairs=zip, exact=exact)
+        return sweep(self, numbers.together(sizes, axes), pairs=zip, exact=exact)
 
     def latex(self) -> str:
         """Return the totals as a LaTeX block."""
-        from symacct.accounting.render import latex
-
-        return latex(self)
+        return render.latex(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the account as JSON-able data with stable keys; expressions as text, srepr and symbols."""
-        from symacct.accounting.render import account_json
-
-        return account_json(self)
+        return render.account_json(self)
 
     def __str__(self) -> str:
         """Print the account as a table of at most 80 columns."""
-        from symacct.accounting.render import account_table
-
-        return account_table(self)
+        return render.account_table(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Show the account in a notebook."""
-        from symacct.accounting.render import account_html
-
-        return account_html(self)
+        return render.account_html(self)

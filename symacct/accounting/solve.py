@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.core import QUANTITIES
 from symacct.accounting.numbers import axis_name
+from symacct.accounting.totals import QUANTITIES
 from symacct.errors import ConventionError, ExpressionError, InconclusiveError, one_of
 from symacct.expr import (
     Call,

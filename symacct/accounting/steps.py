@@ -127,7 +127,7 @@ def one_unit(counts: dict[Unit, Expr], convention: Convention) -> Expr:
     """
     if len(counts) > 1:
         both = " and ".join(f"{amount} {unit}" for unit, amount in counts.items())
-        msg = f"under the convention {convention.label} this is {both}: two units, not one number; see .counts"
+        msg = f"under {convention.label} this is {both}: two units, not one number; the account shows each (.counts)"
         raise MixedUnitsError(msg)
     return next(iter(counts.values()), 0)
 
@@ -147,6 +147,6 @@ def compulsory_terms(graph: Graph, formats: Formats) -> list[Term]:
         tensor = graph.tensors[i]
         touched = Read(i, tensor.shape, ()) if i in elsewhere or i not in visited else visited[i]
         terms.append((f"{tensor.name} read", _bytes(touched, graph, formats)))
-    for i in graph.outputs:
-        terms.append((f"{graph.tensors[i].name} written", _bytes(Read(i, graph.tensors[i].shape, ()), graph, formats)))
+    outputs = [graph.tensors[i] for i in graph.outputs]
+    terms += [(f"{t.name} written", _bytes(Read(t.id, t.shape, ()), graph, formats)) for t in outputs]
     return terms

@@ -49,7 +49,7 @@ def layer_norm(x: Any, *parameters: Any, given: Sequence[str], axes: int, eps: f
     import torch
 
     p = dict(zip(given, parameters, strict=True))
-    return torch.native_layer_norm(x, x.shape[-axes:], p.get("weight"), p.get("bias"), eps)
+    return _constants(torch.native_layer_norm(x, x.shape[-axes:], p.get("weight"), p.get("bias"), eps))
 
 
 def rms_norm(x: Any, *parameters: Any, given: Sequence[str], axes: int, eps: float | None) -> tuple[Any, Any]:
@@ -60,7 +60,7 @@ def rms_norm(x: Any, *parameters: Any, given: Sequence[str], axes: int, eps: flo
     small = torch.finfo(wide.dtype).eps if eps is None else eps
     rstd = (wide.square().mean(tuple(range(-axes, 0)), keepdim=True) + small).rsqrt()
     normal = wide * rstd
-    return (normal * parameters[0] if given else normal).to(x.dtype), rstd
+    return (normal * parameters[0] if given else normal).to(x.dtype), rstd.detach()
 
 
 def group_norm(x: Any, *parameters: Any, given: Sequence[str], groups: int, eps: float) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ def group_norm(x: Any, *parameters: Any, given: Sequence[str], groups: int, eps:
     import torch
 
     p = dict(zip(given, parameters, strict=True))
-    return torch.native_group_norm(x.contiguous(), p.get("weight"), p.get("bias"), *_sizes(x), groups, eps)
+    return _constants(torch.native_group_norm(x.contiguous(), p.get("weight"), p.get("bias"), *_sizes(x), groups, eps))
 
 
 def batch_norm(
@@ -80,7 +80,12 @@ def batch_norm(
     p = dict(zip(given, parameters, strict=True))
     running = (p.get("weight"), p.get("bias"), p.get("mean"), p.get("var"))
     out = torch.native_batch_norm(x, *running, training, momentum, eps)
-    return out if training else out[0]
+    return _constants(out) if training else out[0]
+
+
+def _constants(made: Sequence[Any]) -> tuple[Any, ...]:
+    """Return an output, and its statistics without a gradient of their own."""
+    return made[0], *(t.detach() for t in made[1:])
 
 
 def _sizes(x: Any) -> tuple[int, int, int]:

@@ -198,4 +198,6 @@ def _in_shape(tensor: Any, shape: tuple[Size, ...]) -> Any:
     return tensor if sizes_of(tensor) == shape else tensor.reshape(shape)
 
 
-RULES = {"einsum": Rule("contraction", shape, work, reads, writes, residuals=residuals, gradient=gradient, copies=copies)}
+RULES = {
+    "einsum": Rule("contraction", shape, work, reads, writes, residuals=residuals, gradient=gradient, copies=copies)
+}

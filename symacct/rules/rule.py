@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from symacct.conventions import Work
 from symacct.errors import ShapeError, UnknownOpError
-from symacct.expr import Expr, Poly, Size
+from symacct.expr import Expr, Poly, Size, terms_of
 from symacct.graph import Condition, Graph, Op, Tensor
 
 Attrs: TypeAlias = Mapping[str, Any]
@@ -244,7 +244,7 @@ def axis_of(axis: int, rank: int) -> int:
 
 
 def check_sizes(shape: Sequence[Expr]) -> None:
-    """Check that sizes are whole and at least 1, as far as they are numbers.
+    """Check that sizes are whole and at least 1, as far as that shows.
 
     Raises
     ------
@@ -252,9 +252,15 @@ def check_sizes(shape: Sequence[Expr]) -> None:
         Names the size and the shape.
 
     """
-    if bad := [s for s in shape if not isinstance(s, Poly) and (type(s) is not int or s < 1)]:
+    if bad := [s for s in shape if _is_no_size(s)]:
         msg = f"a size of {bad[0]} in {show_shape(shape)}; sizes are whole and at least 1"
         raise ShapeError(msg)
+
+
+def _is_no_size(s: Expr) -> bool:
+    if isinstance(s, Poly):
+        return all(c < 0 for c in terms_of(s).values())
+    return type(s) is not int or s < 1
 
 
 def sizes_of(x: Any) -> tuple[Size, ...]:

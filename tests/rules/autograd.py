@@ -9,7 +9,7 @@ import torch
 
 from symacct.dtypes import storage_bytes
 from symacct.expr import evaluate
-from symacct.graph import Graph, Op, Tensor
+from symacct.graph import Graph
 from symacct.rules import RULES, rule_of
 from symacct.rules.rule import Backward
 from symacct.symbolic import Builder, Symbolic, apply
@@ -53,24 +53,24 @@ def symbolic_gradients(kind: str, shapes: Sequence[tuple], needs: Sequence[bool]
     return builder.graph([g.id for g in ours if g is not None])
 
 
-def kept_bytes(op: Op, graph: Graph, needs: Sequence[bool], sizes: dict[str, int] | None = None) -> int:
-    """Return the bytes that the rule says are kept in fp32, each storage once; of what was copied the copy."""
-    rule, copied = rule_of(op), {r.tensor: r.shape for r in rule_of(op).copies(op, graph)}
+def kept_bytes(graph: Graph, sizes: dict[str, int], needs: Sequence[bool] | None = None) -> int:
+    """Return the bytes that rules say autograd keeps in fp32, each storage once; of what was copied the copy.
+
+    Every input of an operation needs a gradient, or, in a graph of one operation, those that `needs` says.
+    """
     storages: dict[Any, int] = {}
-    for i, r in enumerate(rule.residuals(op, graph, tuple(needs))):
-        if r.kind == "extra":
-            key, shape, dtype = ("extra", i), r.shape, r.dtype
-        else:
-            tensor = graph.tensors[(op.inputs if r.kind == "input" else op.outputs)[r.which]]
-            shape = copied.get(tensor.id, tensor.shape)
-            key = ("copy", i) if tensor.id in copied else _owner(tensor)
-            dtype = tensor.dtype
-        storages[key] = int(evaluate(storage_bytes(dtype or "fp32", shape), sizes or {}))
+    for op in graph.ops:
+        rule, copied = rule_of(op), {r.tensor: r.shape for r in rule_of(op).copies(op, graph)}
+        for i, r in enumerate(rule.residuals(op, graph, tuple(needs or [True] * len(op.inputs)))):
+            if r.kind == "extra":
+                key, shape, dtype = ("extra", op.id, i), r.shape, r.dtype
+            else:
+                tensor = graph.tensors[(op.inputs if r.kind == "input" else op.outputs)[r.which]]
+                is_copy = r.kind == "input" and tensor.id in copied
+                key = ("copy", op.id, i) if is_copy else tensor.id if tensor.storage is None else tensor.storage
+                shape, dtype = copied[tensor.id] if is_copy else tensor.shape, tensor.dtype
+            storages[key] = int(evaluate(storage_bytes(dtype or "fp32", shape), sizes))
     return sum(storages.values())
-
-
-def _owner(tensor: Tensor) -> int:
-    return tensor.id if tensor.storage is None else tensor.storage
 
 
 def saved_bytes(run: Callable[[], Any]) -> int:

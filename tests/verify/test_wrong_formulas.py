@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from symacct.bounds import LowerBound
-from symacct.expr import multiply, product
+from symacct.expr import multiply
 from symacct.graph import Graph, Op
 from symacct.rules import RULES, Read
 from verify.check import DisagreementError
@@ -74,10 +74,8 @@ def _twice(reads: tuple[Read, ...], _op: Op, _graph: Graph) -> tuple[Read, ...]:
 
 
 def _whole_of_diagonals(reads: tuple[Read, ...], _op: Op, graph: Graph) -> tuple[Read, ...]:
-    whole = [graph.tensors[r.tensor].shape for r in reads]
-    return tuple(
-        r if product(s) == product(r.shape) else replace(r, shape=s) for r, s in zip(reads, whole, strict=True)
-    )
+    shapes = {r.tensor: graph.tensors[r.tensor].shape for r in reads}
+    return tuple(replace(r, shape=shapes[r.tensor]) if len(r.shape) < len(shapes[r.tensor]) else r for r in reads)
 
 
 def _rows_elsewhere(reads: tuple[Read, ...], _op: Op, _graph: Graph) -> tuple[Read, ...]:

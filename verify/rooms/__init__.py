@@ -1,4 +1,8 @@
-"""The rooms of the evidence: one file a subject, each with its `CHECKS`."""
+"""The rooms of the evidence: one file a subject, each with its `CHECKS`.
+
+A new kind of operation is proved by a check whose `proves` names it and whose fixed cases execute it by other means;
+`python -m verify.mutation` fails until there is one, and until its fixed cases notice every small mistake.
+"""
 
 from __future__ import annotations
 

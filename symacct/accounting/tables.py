@@ -1,0 +1,103 @@
+"""The parts of an account: by operation, scope or family, with their shares; what is free and what is not counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symacct.accounting.numbers import concrete
+from symacct.accounting.steps import Step, counts_of, one_unit
+from symacct.errors import ConventionError, one_of
+from symacct.expr import Expr, add, collect_sizes, evaluate, to_text
+from symacct.show import table
+
+if TYPE_CHECKING:
+    from symacct.accounting.core import Account
+
+GROUPS: Mapping[str, Callable[[Step], str]] = {
+    "op": lambda s: s.label,
+    "kind": lambda s: s.kind,
+    "scope": lambda s: s.scope or "(top)",
+    "family": lambda s: s.family,
+}
+"""What parts can be grouped by: the operation as computed, its kind, the scope it stands in, its family of rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One row of a breakdown: flops and bytes of all its operations together."""
+
+    name: str
+    flops: Expr
+    bytes: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """An account in parts, the largest formulas first where sizes decide."""
+
+    by: str
+    parts: tuple[Part, ...]
+    account: Account
+
+    def shares(self, of: str = "flops", *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> dict[str, Fraction]:
+        """Return each part's share of the total at given sizes, largest first.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def layer(x: "b d", w: "d k"):
+        ...     return sa.relu(x @ w)
+        >>> sa.account(layer).by("kind").shares(b=2, d=7, k=3)
+        {'einsum': Fraction(14, 15), 'relu': Fraction(1, 15)}
+
+        """
+        given = concrete(self.account, collect_sizes(sizes, axes, self.account.names))
+        amounts = {p.name: Fraction(evaluate(getattr(p, of), given)) for p in self.parts}
+        total = sum(amounts.values()) or 1
+        return {name: a / total for name, a in sorted(amounts.items(), key=lambda item: -item[1])}
+
+    def top(self, count: int, of: str = "flops", **sizes: Any) -> list[str]:
+        """Return the names of the largest parts at given sizes."""
+        return list(self.shares(of, sizes=sizes))[:count]
+
+    def __str__(self) -> str:
+        """Print the parts as a table."""
+        return table([self.by, "flops", "bytes"], [[p.name, to_text(p.flops), to_text(p.bytes)] for p in self.parts])
+
+    __repr__ = __str__
+
+
+def breakdown(account: Account, by: str) -> Breakdown:
+    """Group the steps of an account; see `Account.by`."""
+    if by not in GROUPS:
+        msg = f"cannot group by {by!r}; known: {one_of(GROUPS)}"
+        raise ConventionError(msg)
+    groups: dict[str, list[Step]] = {}
+    for step in account.steps:
+        groups.setdefault(GROUPS[by](step), []).append(step)
+    parts = []
+    for name, steps in groups.items():
+        counted = one_unit(counts_of([s.work for s in steps], account.convention), account.convention)
+        parts.append(Part(name, counted, add(s.bytes for s in steps)))
+    return Breakdown(by, tuple(parts), account)
+
+
+def free_kinds(account: Account) -> dict[str, Expr]:
+    """Return the kinds that execute no operation (views, casts, lookups), and how often each runs."""
+    out: dict[str, list[Expr]] = {}
+    for step in account.steps:
+        if not step.work and step.kind != "opaque":
+            out.setdefault(step.kind, []).append(step.times)
+    return {kind: add(times) for kind, times in out.items()}
+
+
+def uncounted_names(account: Account) -> dict[str, Expr]:
+    """Return the operations without a rule that the account passes over, and how often each runs."""
+    out: dict[str, list[Expr]] = {}
+    for step in account.steps:
+        if step.kind == "opaque":
+            out.setdefault(step.label, []).append(step.times)
+    return {name: add(times) for name, times in out.items()}

@@ -1,0 +1,40 @@
+"""The totals of an account, one quantity at a time, and their units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.accounting.steps import counts_of, one_unit, works_of
+from symacct.conventions import matmul_work
+from symacct.errors import ConventionError, one_of
+from symacct.expr import Expr, add, divide
+
+if TYPE_CHECKING:
+    from symacct.accounting.core import Account
+
+QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
+
+
+def total_of(account: Account, quantity: str) -> Expr:
+    """Work out one total; see `Account.total`."""
+    if quantity == "flops":
+        return one_unit(account.counts, account.convention)
+    if quantity == "matmul_flops":
+        works = [matmul_work(work) for work in works_of(account.graph, account.convention)]
+        return one_unit(counts_of(works, account.convention), account.convention)
+    if quantity == "bytes":
+        return add(amount for _, amount in account.traffic_terms())
+    if quantity == "intensity":
+        return divide(account.total("flops"), account.total("bytes"))
+    msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
+    raise ConventionError(msg)
+
+
+def unit_of(account: Account, quantity: str) -> str:
+    """Return the unit of a quantity; see `Account.unit`."""
+    if quantity == "bytes":
+        return "B"
+    if quantity == "matmul_flops":
+        return "MAC" if account.convention.contraction == "mac" else "FLOP"
+    work = next(iter(account.counts)) if len(account.counts) == 1 else "FLOP"
+    return f"{work}/B" if quantity == "intensity" else work

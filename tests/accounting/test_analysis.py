@@ -1,0 +1,249 @@
+"""Questions about closed forms, each against sympy, finite differences or values at random sizes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from fractions import Fraction
+
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symacct as sa
+from symacct.accounting.analysis import terms
+from symacct.errors import (
+    ConventionError,
+    ExpressionError,
+    InconclusiveError,
+    MixedUnitsError,
+    SymacctError,
+    UnknownAxisError,
+)
+from symacct.expr import evaluate, name, names_in, numerator, read
+
+MATMUL = "b d, d k -> b k"
+TOTALS = ("flops", "matmul_flops", "bytes", "intensity")
+
+ACCOUNTS = {
+    "matmul": (MATMUL, {}),
+    "exact": (MATMUL, {"convention": "exact"}),
+    "square": ("i j, j k -> i k", {"i": "n", "j": "n", "k": "n", "convention": "exact"}),
+    "dot": ("n, n ->", {"convention": "exact"}),
+    "matrix-vector": ("m n, n -> m", {"convention": "exact", "dtype": "fp32"}),
+    "element-wise": ("b d, b d -> b d", {}),
+    "reduction": ("b d -> b", {"convention": "exact"}),
+    "chain": ("i j, j k, k l -> i l", {"dtype": ["fp8", "bf16", "fp8", "fp32"]}),
+    "expression": (MATMUL, {"d": "k + 1", "b": "b**2"}),
+    "quotient": (MATMUL, {"d": "k/h"}),
+}
+CASES = [(label, str(n)) for label, (p, o) in ACCOUNTS.items() for n in sa.account(p, **o).names]
+
+
+def account(label):
+    pattern, options = ACCOUNTS[label]
+    return sa.account(pattern, **options)
+
+
+@pytest.mark.parametrize(("label", "axis"), CASES)
+def test_the_leading_form_is_what_a_total_tends_to(label, axis):
+    a = account(label)
+    leading = a.leading(axis)
+    n = sympy.Symbol(axis, positive=True)
+    plain = {sympy.Symbol(s): sympy.Symbol(s, positive=True) for s in a.names}
+    for total, form in zip(TOTALS, leading, strict=True):
+        assert form == a.leading(axis, of=total)
+        if (whole := getattr(a, total)) != 0:
+            assert sympy.limit(sympy.cancel((whole / form).xreplace(plain)), n, sympy.oo) == 1
+            assert sympy.cancel(form / sympy.Symbol(axis) ** sympy.degree(form, axis)).has(sympy.Symbol(axis)) is False
+        else:
+            assert form == 0
+
+
+@pytest.mark.parametrize(("label", "axis"), CASES)
+@pytest.mark.parametrize("total", TOTALS)
+def test_the_limit_is_that_of_sympy(label, axis, total):
+    a = account(label)
+    plain = {sympy.Symbol(s): sympy.Symbol(s, positive=True) for s in a.names}
+    back = {v: k for k, v in plain.items()}
+    expected = sympy.limit(sympy.cancel(getattr(a, total).xreplace(plain)), plain[sympy.Symbol(axis)], sympy.oo)
+    ours = a.limit(axis, of=total)
+    if expected.is_infinite:
+        assert ours == sympy.oo
+    else:
+        assert sympy.cancel(ours - expected.xreplace(back)) == 0
+
+
+@given(st.sampled_from(CASES), st.sampled_from(TOTALS), st.data())
+@settings(max_examples=60)
+def test_sensitivity_is_the_relative_difference(case, total, data):
+    label, axis = case
+    a = account(label)
+    at = {n: data.draw(st.integers(2, 50)) for n in a.names}
+    step = Fraction(1, 10**6)
+    f = a.total(total)
+    low, middle, high = (evaluate(f, {**at, axis: at[axis] * (1 + s)}) for s in (-step, 0, step))
+    numeric = Fraction(high - low) / (2 * step * middle) if middle else 0
+    exact = Fraction(str(a.sensitivity(axis, of=total).subs(at)))
+    assert abs(numeric - exact) < Fraction(1, 10**8)
+
+
+def test_forms_of_the_square_matmul():
+    a = account("square")
+    n = sympy.Symbol("n")
+    assert a.leading("n", of="intensity") == n / 3
+    assert a.leading(n).flops == 2 * n**3
+    assert a.leading(n).bytes == 6 * n**2
+    assert a.limit(n) == sympy.oo
+    assert account("dot").limit("n") == sympy.Rational(1, 2)
+    assert account("matmul").limit("b") == sympy.Symbol("d") * sympy.Symbol("k") / (
+        sympy.Symbol("d") + sympy.Symbol("k")
+    )
+    assert account("element-wise").sensitivity("b") == 0
+
+
+@pytest.mark.parametrize(("label", "axis"), CASES)
+@pytest.mark.parametrize("total", ["flops", "bytes"])
+def test_at_a_crossover_both_terms_are_equal_and_above_it_the_larger_is_larger(label, axis, total):
+    a = account(label)
+    parts = terms(a, total)
+    try:
+        found = a.crossovers(axis, of=total)
+    except InconclusiveError:
+        assert label == "expression"
+        return
+    for c in found:
+        (first,) = [x for label_, x in parts if label_ == c.first]
+        (second,) = [x for label_, x in parts if label_ == c.second]
+        others = {n: v for n, v in zip(a.names, (7, 11, 13, 17), strict=False) if n != axis}
+        root = evaluate(c.value, others)
+        if root <= 0:
+            continue
+        at = {**others, axis: Fraction(root) if not isinstance(root, float) else root}
+        assert float(evaluate(first, at)) == pytest.approx(float(evaluate(second, at)))
+        above = {**others, axis: at[axis] * 2}
+        larger = c.first if evaluate(first, above) > evaluate(second, above) else c.second
+        assert c.larger_above in (larger, None)
+
+
+def test_crossovers_of_the_matmul():
+    assert [str(c) for c in account("matmul").crossovers("b")] == [
+        "operand 1 read = operand 2 read at b = k",
+        "operand 2 read = output written at b = d",
+    ]
+    steps = account("chain").crossovers("j", of="flops")
+    assert [str(c) for c in steps] == ["i j, j k -> i k = i k, k l -> i l at j = l"]
+
+
+def test_crossovers_of_sums_are_found_too():
+    """Under exact, each step has two terms; where 2ijk - ik = 2ikl - il is a quotient."""
+    a = sa.account("i j, j k, k l -> i l", convention="exact")
+    (crossover,) = a.crossovers("j", of="flops")
+    sizes = {"i": 3, "k": 5, "l": 10}
+    j = evaluate(crossover.value, sizes)
+    first, second = (x for _, x in terms(a, "flops"))
+    assert evaluate(first, {**sizes, "j": j}) == evaluate(second, {**sizes, "j": j})
+    assert crossover.at == sympy.cancel(crossover.at)
+    assert sa.account(MATMUL, d="k + 1").crossovers("k", of="bytes")
+
+
+def test_crossovers_that_have_no_closed_form_are_not_passed_over():
+    with pytest.raises(ExpressionError, match=r"d stands inside ceil\(d/2\)"):
+        sa.account(MATMUL, dtype="nvfp4").crossovers("d")
+    with pytest.raises(InconclusiveError, match="no closed form of the n at which"):
+        sa.account(MATMUL, b="n**2", d="n + 3", k="k").crossovers("n")
+
+
+@pytest.mark.parametrize("question", ["leading", "limit", "sensitivity", "crossovers"])
+def test_errors(question):
+    a = account("matmul")
+    with pytest.raises(UnknownAxisError, match=r"no free size 'z' in this account; free: b, d, k"):
+        getattr(a, question)("z")
+    with pytest.raises(ConventionError, match="'?flop'? has no terms|unknown quantity 'flop'"):
+        getattr(a, question)("b", of="flop")
+    with pytest.raises(ExpressionError, match=r"d stands inside ceil\(d/2\)"):
+        getattr(sa.account(MATMUL, dtype="nvfp4"), question)("d", of="bytes")
+    mixed = sa.account("i j, j k, i k -> i k", convention="mac")
+    with pytest.raises(MixedUnitsError):
+        getattr(mixed, question)("i", of="flops")
+
+
+PAIRS = [
+    (("b d, d k -> b k", {}), ("b d, d r, r k -> b k", {})),
+    (("b d, d k -> b k", {"convention": "exact"}), ("b d, d r, r k -> b k", {"convention": "exact"})),
+    (("b d, d k -> b k", {"d": "q"}), ("b d, d k -> b k", {})),
+    (("b d, d k -> b k", {"d": "d + 1"}), ("b d, d k -> b k", {})),
+    (("b d, d k -> b k", {"d": "d - 1", "b": "b + 1"}), ("b d, d k -> b k", {})),
+    (("i j, j k, k l -> i l", {}), ("i j, j k, k l -> i l", {"order": "naive"})),
+    (("b d, d k -> b k", {"d": "ceil(k/2)"}), ("b d, d k -> b k", {"d": "k/2"})),
+    (("b d -> b", {}), ("b d -> b", {"convention": "exact"})),
+    (("b d, d k -> b k", {"d": "d/h"}), ("b d, d k -> b k", {"k": "h"})),
+]
+
+
+@given(st.sampled_from(PAIRS), st.sampled_from(["flops", "bytes"]), st.data())
+def test_the_region_says_which_is_cheaper_at_any_sizes(pair, of, data):
+    a, b = (sa.account(pattern, **options) for pattern, options in pair)
+    found = sa.compare(a, b, of=of)
+    names = sorted({*names_in(a.total(of)), *names_in(b.total(of))})
+    sizes = {n: data.draw(st.integers(1, 40), label=n) for n in names}
+    first, second = evaluate(a.total(of), sizes), evaluate(b.total(of), sizes)
+    assert found.cheaper in (None, "a" if first < second else "b" if second < first else "equal")
+    assert (evaluate(found.left, sizes) < evaluate(found.right, sizes)) == (first < second)
+    assert found.difference.subs(sizes) == second - first
+
+
+def test_regions_that_must_be_decided():
+    def verdict(a, b, of="flops"):
+        return sa.compare(sa.account(MATMUL, **a), sa.account(MATMUL, **b), of=of)
+
+    assert verdict({}, {"d": "d + 1"}).cheaper == "a"
+    assert verdict({}, {"d": "d + 1"}).region == "always"
+    assert verdict({"d": "d + 1"}, {}).region == "never"
+    assert verdict({}, {}).region == "never: they cost the same"
+    assert verdict({}, {"convention": "exact"}).cheaper == "b"
+    assert verdict({"dtype": "fp32"}, {"dtype": "bf16"}, "bytes").cheaper == "b"
+    assert verdict({"d": 1, "b": 2, "k": 3}, {"d": 4, "b": 5, "k": 6}).cheaper == "a"
+    low_rank = sa.compare(sa.account(MATMUL), sa.account("b d, d r, r k -> b k"))
+    assert low_rank.cheaper is None
+    assert low_rank.region == "1/r < 1/d + 1/k"
+    assert sa.same(low_rank.difference, "2*b*(d*r + k*r - d*k)")
+    assert str(low_rank).split("\n")[-1] == "  a is cheaper  1/r < 1/d + 1/k"
+
+
+def test_equal_at_the_smallest_sizes_is_not_always_cheaper():
+    """At b = 1 both cost the same, so neither is cheaper everywhere."""
+    found = sa.compare(sa.account("n, n -> n"), sa.account("n, n -> n", n="b*n"))
+    assert found.cheaper is None
+    assert evaluate(found.left, {"b": 1, "n": 3}) == evaluate(found.right, {"b": 1, "n": 3})
+
+
+def test_compare_errors():
+    a = sa.account(MATMUL)
+    for of in ("intensity", "time", None):
+        with pytest.raises(ConventionError, match=r"is not a cost to compare; known: flops, matmul_flops, bytes"):
+            sa.compare(a, a, of=of)
+    with pytest.raises(MixedUnitsError, match="one account is in MAC, the other in FLOP; use one convention for both"):
+        sa.compare(sa.account(MATMUL, convention="mac"), a)
+    assert sa.compare(sa.account(MATMUL, convention="mac"), a, of="bytes").cheaper == "equal"
+
+
+def test_answers_are_values():
+    found = sa.compare(sa.account(MATMUL), sa.account(MATMUL, d="q"))
+    (crossover, *_) = sa.account(MATMUL).crossovers("b")
+    for value in (found, crossover, sa.account(MATMUL).leading("b")):
+        assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value  # noqa: S301
+    with pytest.raises(AttributeError):
+        found.left = name("b")
+    assert "\\" not in found.latex().replace(r"\left", "").replace(r"\right", "")
+
+
+def test_a_symbol_or_its_name():
+    a = account("matmul")
+    symbol = sympy.Symbol("b", positive=True)
+    assert a.leading(symbol) == a.leading("b")
+    assert a.limit(symbol) == a.limit("b")
+    assert numerator(read("b - 1")) == read("b - 1")
+    with pytest.raises(SymacctError):
+        a.limit(3)
