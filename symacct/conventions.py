@@ -2,6 +2,10 @@
 
 A rule says what is *executed*: a work vector such as ``{("contract", "points"): b*d*k, ("contract", "outputs"): b*k}``.
 `points` are the products (or summands, or elements) an operation visits, `outputs` the elements it yields.
+
+What a switch changes is an amount of its own: ``("contract@attention=exact", "points")`` is added to the plain amount
+under that value alone (it is negative where a mask skips pairs); several switches must all hold. An amount that has no
+closed form is ``("unknown@padding=exact", "taps on padding")``: the convention that asks for it is refused by name.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from symacct.errors import ConventionError, UnknownOpError, nearest, one_of
+from symacct.errors import ConventionError, InconclusiveError, UnknownOpError, nearest, one_of
 from symacct.expr import Expr, add, multiply
 
 Key: TypeAlias = tuple[str, str]
@@ -21,6 +25,8 @@ Formulas: TypeAlias = Mapping[Key, Mapping[Key, int]]
 Unit: TypeAlias = Literal["FLOP", "MAC"]
 Functions: TypeAlias = Literal["formula", "unit"]
 Contraction: TypeAlias = Literal["2n", "exact", "mac"]
+Attention: TypeAlias = Literal["full", "half", "exact"]
+Padding: TypeAlias = Literal["nominal", "exact"]
 
 MATMUL = "contract"
 """The primitive that matrix multiplications are made of; `matmul_flops` counts nothing else."""
@@ -40,6 +46,23 @@ _MEANING = {
     "exact": "a sum of n products is n multiplies and n - 1 adds; a sum of n terms is n - 1",
     "mac": "a sum of n products is n multiply-accumulates (MAC), shown apart from operations",
 }
+
+SWITCHES: Mapping[str, Mapping[str | int, str]] = {
+    "attention": {
+        "full": "a causal mask skips no pairs: S*T",
+        "half": "a causal mask halves the pairs: S*T/2",
+        "exact": "a causal mask leaves the pairs that it lets through: S*(S + 1)/2 for S = T",
+    },
+    "padding": {
+        "nominal": "a convolution's taps on padding count",
+        "exact": "a convolution's taps on padding do not count",
+    },
+    "flash_backward": {
+        4: "the gradient of attention is 4 products",
+        5: "the gradient of attention is 5 products: flash kernels multiply QK^T again",
+    },
+}
+"""What else can be counted in more than one way: each value and what it means, the default first."""
 
 LECTURE_WEIGHTS: Mapping[str, int] = {
     **dict.fromkeys(
@@ -80,6 +103,13 @@ class Convention:
         ``"2n"``, ``"exact"`` or ``"mac"``; None keeps the preset's.
     weights
         Operations a call, by function name, laid over the preset's.
+    attention
+        Pairs of a query and a key under a causal mask: ``"full"``, ``"half"`` or ``"exact"``. What a window does not
+        see is never counted.
+    padding
+        ``"nominal"`` or ``"exact"``: whether a convolution's taps on padding count.
+    flash_backward
+        4 or 5: the products in the gradient of attention.
 
     Raises
     ------
@@ -92,12 +122,17 @@ class Convention:
     'exact: a sum of n products is n multiplies and n - 1 adds; a sum of n terms is n - 1'
     >>> Convention("2n", weights={"gelu": 9}).weights["gelu"]
     9
+    >>> Convention("exact", attention="half").label
+    'exact with attention=half'
 
     """
 
     name: str = "2n"
     contraction: Contraction | None = None
     weights: Mapping[str, int] = field(default_factory=dict)
+    attention: Attention = "full"
+    padding: Padding = "nominal"
+    flash_backward: Literal[4, 5] = 4
 
     def __post_init__(self) -> None:
         """Fill in what the preset says and check the rest."""
@@ -109,6 +144,10 @@ class Convention:
         if chosen not in _CONTRACTIONS:
             msg = f"unknown contraction {chosen!r}; known: {one_of(_CONTRACTIONS)}"
             raise ConventionError(msg)
+        for switch, values in SWITCHES.items():
+            if getattr(self, switch) not in values:
+                msg = f"unknown {switch} {getattr(self, switch)!r}; known: {one_of(map(str, values))}"
+                raise ConventionError(msg)
         for function, weight in self.weights.items():
             if function not in weights:
                 msg = f"no function {function!r} to weigh; known: {one_of(weights)}.{nearest(function, weights)}"
@@ -121,11 +160,11 @@ class Convention:
 
     def __hash__(self) -> int:
         """Hash what usually tells conventions apart; weights would cost a pass over all of them."""
-        return hash((self.name, self.contraction))
+        return hash((self.name, self.contraction, self.attention, self.padding, self.flash_backward))
 
-    def __reduce__(self) -> tuple[type[Convention], tuple[str, Contraction | None, dict[str, int]]]:
+    def __reduce__(self) -> tuple[type[Convention], tuple[object, ...]]:
         """Pickle and copy what makes it; a read-only mapping cannot be pickled."""
-        return Convention, (self.name, self.contraction, dict(self.weights))
+        return Convention, tuple(self.to_json().values())
 
     @property
     def functions(self) -> Functions:
@@ -137,17 +176,25 @@ class Convention:
         """The preset's name, with what was changed."""
         contraction, weights, _ = PRESETS[self.name]
         changed = [f"{f}={w}" for f, w in self.weights.items() if weights[f] != w]
+        changed += [f"{switch}={value}" for switch, value in self._switched()]
         if self.contraction != contraction:
             changed.insert(0, f"contraction={self.contraction}")
         return self.name + (f" with {', '.join(changed)}" if changed else "")
 
     def describe(self) -> str:
-        """Return the convention as a sentence."""
-        return f"{self.label}: {_MEANING[self.contraction or '2n']}"
+        """Return the convention as a sentence, with what each switch that was changed means."""
+        meanings = [_MEANING[self.contraction or "2n"], *(SWITCHES[switch][value] for switch, value in self._switched())]
+        return f"{self.label}: {'; '.join(meanings)}"
+
+    def _switched(self) -> list[tuple[str, str | int]]:
+        """Return the switches that are not at their default, with their values."""
+        chosen = [(switch, getattr(self, switch), next(iter(values))) for switch, values in SWITCHES.items()]
+        return [(switch, value) for switch, value, usual in chosen if value != usual]
 
     def to_json(self) -> dict[str, object]:
         """Return a JSON-able form; ``Convention(**form)`` is the same convention."""
-        return {"name": self.name, "contraction": self.contraction, "weights": dict(self.weights)}
+        switches = {switch: getattr(self, switch) for switch in SWITCHES}
+        return {"name": self.name, "contraction": self.contraction, "weights": dict(self.weights), **switches}
 
 
 PRESETS: Mapping[str, tuple[Contraction, Mapping[str, int], Functions]] = {
@@ -179,6 +226,8 @@ def tally(work: Work, convention: Convention, formulas: Formulas = MappingProxyT
     ------
     UnknownOpError
         For a primitive with neither a weight nor a formula.
+    InconclusiveError
+        For an amount that has no closed form and that the convention asks for.
 
     Examples
     --------
@@ -207,7 +256,15 @@ def tally(work: Work, convention: Convention, formulas: Formulas = MappingProxyT
 
 
 def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -> dict[Unit, Expr]:
-    """Count a named function: once an element under `unit`, else by its formula."""
+    """Count a named function: once an element under `unit`, else by its formula; or what depends on a switch."""
+    function, *switches = key[0].split("@")
+    if switches:
+        if not all(_holds(switch, convention) for switch in switches):
+            return {}
+        if function == "unknown":
+            msg = f"under {convention.label}, {key[1]} have no closed form here; give sizes as numbers"
+            raise InconclusiveError(msg)
+        return tally({(function, key[1]): amount}, convention, formulas)
     if (key[0], "points") not in formulas:
         msg = f"no weight and no formula for {key[0]!r}; weights are known for {one_of(convention.weights)}"
         raise UnknownOpError(msg)
@@ -217,6 +274,11 @@ def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -
     return tally(parts, convention, formulas)
 
 
+def _holds(switch: str, convention: Convention) -> bool:
+    name, _, value = switch.partition("=")
+    return str(getattr(convention, name)) == value
+
+
 def matmul_work(work: Work) -> Work:
     """Return the part of a work vector that is matrix multiplication: contractions."""
-    return {key: amount for key, amount in work.items() if key[0] == MATMUL}
+    return {key: amount for key, amount in work.items() if key[0].partition("@")[0] in (MATMUL, "unknown")}

@@ -7,21 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from symacct.accounting import analysis, numbers, render, tables
+from symacct.accounting import analysis, numbers, render, steps, tables
 from symacct.accounting.quantity import Figures
 from symacct.accounting.solve import Solution, solve
-from symacct.accounting.steps import (
-    Formats,
-    Layout,
-    Step,
-    Term,
-    Traffic,
-    compulsory_terms,
-    counts_of,
-    steps_of,
-    unfused_terms,
-    works_of,
-)
+from symacct.accounting.steps import Formats, Layout, Step, Term, Traffic
 from symacct.accounting.sweep import Sweep, sweep
 from symacct.accounting.totals import total_of, unit_of
 from symacct.accounting.walk import conditions_of, names_of
@@ -73,7 +62,7 @@ class Account:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
-        return steps_of(self.graph, self.dtypes, self.convention, self.layout)
+        return steps.steps_of(self.graph, self.dtypes, self.convention, self.layout)
 
     @property
     def formats(self) -> tuple[AnyFormat, ...]:
@@ -83,7 +72,7 @@ class Account:
     @property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return counts_of(works_of(self.graph, self.convention), self.convention)
+        return steps.counts_of(steps.works_of(self.graph, self.convention), self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""
@@ -108,8 +97,8 @@ class Account:
     def traffic_terms(self) -> list[Term]:
         """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
         if self.traffic == "compulsory":
-            return compulsory_terms(self.graph, self.dtypes)
-        return unfused_terms(self.steps)
+            return steps.compulsory_terms(self.graph, self.dtypes)
+        return steps.unfused_terms(self.steps)
 
     @property
     def flops(self) -> Sympy:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symacct.errors import GraphError
-from symacct.graph import Einsum
+
+if TYPE_CHECKING:
+    from symacct.graph import Einsum
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 """In the order in which torch sorts them: summed axes then keep the order in which they appear."""

@@ -39,8 +39,6 @@ def test_the_contract():
     account = sa.account("b s d, d k -> b s k", dtype="bf16")
     assert account.flops == account.matmul_flops == 2 * b * d * k * sympy.Symbol("s")
     assert sa.same(account.intensity, account.flops / account.bytes)
-        account.intensity, account.flops / account.bytes
-    )
     assert account.at(b=8, s=1024, d=4096, k=4096).flops == 2 * 8 * 1024 * 4096**2
 
 
