@@ -30,6 +30,7 @@ def account(
     notation: str = "einops",
     params: Sequence[str] = (),
     layout: str = "ideal",
+    fuse: str = "none",
     **axes: Any,
 ) -> Account:
     """Account for a pattern or a function: FLOPs, bytes and intensity as closed forms.
@@ -59,6 +60,9 @@ def account(
     layout
         Of a function: ``"ideal"`` (nothing is copied to be laid out) or ``"torch"`` (with the copies that
         reshape and einsum make).
+    fuse
+        Of a function: ``"none"`` (a kernel an operation) or ``"pointwise"`` (element-wise, reduction and view
+        operations share a kernel with their neighbours, which moves less).
 
     Raises
     ------
@@ -86,7 +90,15 @@ def account(
         from symacct.symbolic.account import account_function
 
         return account_function(
-            pattern, axes, sizes, params=params, convention=convention, dtype=dtype, traffic=traffic, layout=layout
+            pattern,
+            axes,
+            sizes,
+            params=params,
+            convention=convention,
+            dtype=dtype,
+            traffic=traffic,
+            layout=layout,
+            fuse=fuse,
         )
     given = collect_sizes(sizes, axes, parse(pattern, notation).names) if sizes or axes else {}
     if type(convention) is not str:

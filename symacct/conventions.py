@@ -5,7 +5,7 @@ A rule says what is *executed*: a work vector such as ``{("contract", "points"):
 
 What a switch changes is an amount of its own: ``("contract@attention=exact", "points")`` is added to the plain amount
 under that value alone (it is negative where a mask skips pairs); several switches must all hold. An amount that has no
-closed form is ``("unknown@padding=exact", "taps on padding")``: the convention that asks for it is refused by name.
+closed form is ``("contract@padding=exact@unknown", "taps on padding")``: the convention that asks for it is refused.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ Padding: TypeAlias = Literal["nominal", "exact"]
 
 MATMUL = "contract"
 """The primitive that matrix multiplications are made of; `matmul_flops` counts nothing else."""
+
+UNKNOWN = "unknown"
+"""Marks an amount without a closed form, in place of a switch."""
 
 _CONTRACTIONS: Mapping[str, Mapping[Key, tuple[Unit, int]]] = {
     "2n": {("contract", "points"): ("FLOP", 2), ("reduce", "points"): ("FLOP", 1)},
@@ -183,8 +186,8 @@ class Convention:
 
     def describe(self) -> str:
         """Return the convention as a sentence, with what each switch that was changed means."""
-        meanings = [_MEANING[self.contraction or "2n"], *(SWITCHES[switch][value] for switch, value in self._switched())]
-        return f"{self.label}: {'; '.join(meanings)}"
+        switched = [SWITCHES[switch][value] for switch, value in self._switched()]
+        return f"{self.label}: {'; '.join([_MEANING[self.contraction or '2n'], *switched])}"
 
     def _switched(self) -> list[tuple[str, str | int]]:
         """Return the switches that are not at their default, with their values."""
@@ -259,9 +262,9 @@ def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -
     """Count a named function: once an element under `unit`, else by its formula; or what depends on a switch."""
     function, *switches = key[0].split("@")
     if switches:
-        if not all(_holds(switch, convention) for switch in switches):
+        if not all(_holds(switch, convention) for switch in switches if switch != UNKNOWN):
             return {}
-        if function == "unknown":
+        if UNKNOWN in switches:
             msg = f"under {convention.label}, {key[1]} have no closed form here; give sizes as numbers"
             raise InconclusiveError(msg)
         return tally({(function, key[1]): amount}, convention, formulas)
@@ -281,4 +284,4 @@ def _holds(switch: str, convention: Convention) -> bool:
 
 def matmul_work(work: Work) -> Work:
     """Return the part of a work vector that is matrix multiplication: contractions."""
-    return {key: amount for key, amount in work.items() if key[0].partition("@")[0] in (MATMUL, "unknown")}
+    return {key: amount for key, amount in work.items() if key[0].partition("@")[0] == MATMUL}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from symacct.accounting.core import LAYOUTS, TRAFFICS, Account
+from symacct.accounting.core import FUSES, LAYOUTS, TRAFFICS, Account
 from symacct.accounting.quantity import Figures, Quantity
-from symacct.accounting.steps import Formats, Layout, Step, Traffic
+from symacct.accounting.steps import Formats, Fuse, Layout, Step, Traffic
 
 __all__ = [
+    "FUSES",
     "LAYOUTS",
     "QUANTITIES",
     "TRAFFICS",
     "Account",
     "Figures",
     "Formats",
+    "Fuse",
     "Layout",
     "Quantity",
     "Step",

@@ -112,13 +112,11 @@ def terms(account: Account, of: str) -> list[tuple[str, Expr]]:
     if of == "bytes":
         return account.traffic_terms()
     if of in ("flops", "matmul_flops"):
+        account.total(of)  # raises where there are two units
         parts = []
         for step in account.steps:
             work = matmul_work(step.work) if of == "matmul_flops" else step.work
-            counted = counts_of([work], account.convention)
-            if len(counted) > 1:
-                account.total("flops")  # raises with both units named
-            parts.append((step.label, add(counted.values())))
+            parts.append((step.label, add(counts_of([work], account.convention).values())))
         return parts
     msg = f"{of!r} has no terms; known: {one_of(COSTS)}"
     raise ConventionError(msg)
@@ -139,10 +137,12 @@ def crossovers(account: Account, axis: Any, of: str) -> list[Crossover]:
 
 def _crossing(a: Expr, b: Expr, n: str) -> tuple[Expr, int | None] | None:
     """Return where ``a = b``, and the sign of ``a - b`` above; None where they never are."""
-    gap = numerator(add((a, -b)))
+    if a == 0 or b == 0:
+        return None
+    gap = numerator(add((divide(a, b), -1)))  # the quotient is without common factors
     degree(gap, n)  # raises where the name stands inside a rounding
     powers = sorted({dict(m).get(n, 0) for m in terms_of(gap)}, reverse=True)
-    if a == 0 or b == 0 or len(powers) < 2:
+    if len(powers) < 2:
         return None
     high, low = (coefficient(gap, n, e) for e in powers[:2])
     signs = sign(high), sign(low)

@@ -10,7 +10,7 @@ from typing import Any
 from symacct.accounting import analysis, numbers, render, steps, tables
 from symacct.accounting.quantity import Figures
 from symacct.accounting.solve import Solution, solve
-from symacct.accounting.steps import Formats, Layout, Step, Term, Traffic
+from symacct.accounting.steps import Formats, Fuse, Layout, Step, Term, Traffic
 from symacct.accounting.sweep import Sweep, sweep
 from symacct.accounting.totals import total_of, unit_of
 from symacct.accounting.walk import conditions_of, names_of
@@ -21,6 +21,7 @@ from symacct.graph import Condition, Graph
 
 TRAFFICS = ("unfused", "compulsory")
 LAYOUTS = ("ideal", "torch")
+FUSES = ("none", "pointwise")
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +41,8 @@ class Account:
         ``"compulsory"``: only the graph's inputs and outputs, once.
     layout
         ``"ideal"``: views move nothing and nothing is copied to be laid out; ``"torch"``: with such copies.
+    fuse
+        ``"none"``: a kernel an operation; ``"pointwise"``: neighbours that work element by element share one.
 
     Examples
     --------
@@ -57,12 +60,13 @@ class Account:
     title: str = ""
     order: str = "left"
     layout: Layout = "ideal"
+    fuse: Fuse = "none"
     _totals: dict[str, Expr] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
-        return steps.steps_of(self.graph, self.dtypes, self.convention, self.layout)
+        return steps.steps_of(self.graph, self.dtypes, self.convention, self.layout, self.fuse)
 
     @property
     def formats(self) -> tuple[AnyFormat, ...]:

@@ -29,8 +29,12 @@ def notes(account: Account) -> list[tuple[str, str]]:
         ("dtype", formats(account)),
         ("traffic", account.traffic),
     ]
-    if len(account.graph.ops) > 1 or account.order != "left":
-        out.append(("order", account.order))
+    if account.title.count("->"):
+        out += [("order", account.order)] if len(account.graph.ops) > 1 or account.order != "left" else []
+    else:
+        out += [("layout", account.layout), ("fuse", account.fuse)]
+    out += [("free", ", ".join(f"{times} {kind}" for kind, times in account.free.items()))] if account.free else []
+    out += [("NOT COUNTED", f"{times} {name}: the totals are partial") for name, times in account.uncounted.items()]
     return out + [("condition", str(c)) for c in account.conditions]
 
 
@@ -81,6 +85,10 @@ def account_json(account: Account) -> dict[str, Any]:
         "dtype": [account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs)],
         "traffic": account.traffic,
         "order": account.order,
+        "layout": account.layout,
+        "fuse": account.fuse,
+        "free": {kind: to_json(times) for kind, times in account.free.items()},
+        "uncounted": {name: to_json(times) for name, times in account.uncounted.items()},
         "conditions": [str(c) for c in account.conditions],
         "steps": [
             {

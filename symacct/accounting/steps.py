@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from symacct.accounting.fusion import groups, touched
 from symacct.accounting.walk import NESTED, Visit, visits
-from symacct.conventions import Convention, Unit, Work, tally
+from symacct.conventions import Convention, Key, Unit, Work, tally
 from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add, multiply
-from symacct.graph import Graph, Tensor
+from symacct.graph import Graph, Op, Tensor
 from symacct.rules import FORMULAS, Read, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
 Layout: TypeAlias = Literal["ideal", "torch"]
+Fuse: TypeAlias = Literal["none", "pointwise"]
 Term: TypeAlias = tuple[str, Expr]
 
 
@@ -52,23 +54,46 @@ class Step:
         return add(amount for _, amount in self.reads + self.writes)
 
 
-def steps_of(graph: Graph, formats: Formats, convention: Convention, layout: Layout) -> tuple[Step, ...]:
+def steps_of(graph: Graph, formats: Formats, convention: Convention, layout: Layout, fuse: Fuse) -> tuple[Step, ...]:
     """Return the steps of a graph, in order; the body of a repeat is worked out once."""
-    return tuple(_step(v, formats, layout) for v in visits(graph, lambda g: flops_of(g, convention)))
+    found = list(visits(graph, lambda g: flops_of(g, convention)))
+    if fuse == "pointwise":
+        return tuple(_fused(found, formats, layout))
+    return tuple(_step(v, formats, layout) for v in found)
+
+
+def _fused(found: Sequence[Visit], formats: Formats, layout: Layout) -> Iterator[Step]:
+    """Yield one step a kernel; kernels do not cross the border of a body."""
+    kernels: dict[int, dict[int, list[Op]]] = {}
+    for visit in found:
+        op, graph, times, scope = visit
+        if id(graph) not in kernels:
+            kernels[id(graph)] = {group[0].id: group for group in groups(graph)}
+        group = kernels[id(graph)].get(op.id)
+        if group is None:
+            continue
+        if len(group) == 1:
+            yield _step(visit, formats, layout)
+            continue
+        steps = [_step(Visit(o, graph, times, scope), formats, layout) for o in group]
+        reads, writes = touched(group, graph)
+        counted = [_terms(part, visit, formats) for part in (reads, writes)]
+        label = " + ".join(s.label for s in steps if s.work or len(steps) < 3) or " + ".join(s.label for s in steps)
+        yield Step(label, "fused", "fused", scope, times, summed([s.work for s in steps]), *counted)
+
+
+def _terms(touched: Iterable[Read], visit: Visit, formats: Formats) -> tuple[Term, ...]:
+    graph = visit.graph
+    return tuple((graph.tensors[t.tensor].name, _scaled(_bytes(t, graph, formats), visit.times)) for t in touched)
 
 
 def _step(visit: Visit, formats: Formats, layout: Layout) -> Step:
     op, graph, times, scope = visit
     rule = rule_of(op)
-
-    def terms(touched: Iterable[Read]) -> tuple[Term, ...]:
-        return tuple((graph.tensors[t.tensor].name, _scaled(_bytes(t, graph, formats), times)) for t in touched)
-
     reads, writes = rule.reads(op, graph), rule.writes(op, graph)
     if layout == "ideal" and rule.implicit_copy:
         reads = writes = ()
-    copies = rule.copies(op, graph) if layout == "torch" else ()
-    copied = terms(copies)
+    copied = _terms(rule.copies(op, graph), visit, formats) if layout == "torch" else ()
     return Step(
         op.label,
         op.kind,
@@ -76,9 +101,18 @@ def _step(visit: Visit, formats: Formats, layout: Layout) -> Step:
         scope,
         times,
         {key: _scaled(amount, times) for key, amount in rule.work(op, graph).items()},
-        terms(reads) + tuple((f"{name}, to copy it", amount) for name, amount in copied),
-        terms(writes) + tuple((f"copy of {name}", amount) for name, amount in copied),
+        _terms(reads, visit, formats) + tuple((f"{name}, to copy it", amount) for name, amount in copied),
+        _terms(writes, visit, formats) + tuple((f"copy of {name}", amount) for name, amount in copied),
     )
+
+
+def summed(works: Iterable[Work]) -> Work:
+    """Add work vectors up."""
+    out: dict[Key, list[Expr]] = {}
+    for work in works:
+        for key, amount in work.items():
+            out.setdefault(key, []).append(amount)
+    return {key: add(amounts) for key, amounts in out.items()}
 
 
 def _scaled(amount: Expr, times: Expr) -> Expr:

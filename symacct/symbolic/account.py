@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from symacct.accounting import LAYOUTS, TRAFFICS, Account, Formats, Layout, Traffic
+from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats, Fuse, Layout, Traffic
 from symacct.conventions import Convention, convention_of
 from symacct.dtypes import as_format
 from symacct.errors import ConventionError, one_of
@@ -25,9 +25,10 @@ def account_function(
     dtype: Any,
     traffic: str,
     layout: str,
+    fuse: str,
 ) -> Account:
     """Account for a function; see `symacct.account`. Keywords that are arguments are shapes or values, others sizes."""
-    for what, chosen, known in (("traffic", traffic, TRAFFICS), ("layout", layout, LAYOUTS)):
+    for what, chosen, known in (("traffic", traffic, TRAFFICS), ("layout", layout, LAYOUTS), ("fuse", fuse, FUSES)):
         if chosen not in known:
             msg = f"unknown {what} {chosen!r}; known: {one_of(known)}"
             raise ConventionError(msg)
@@ -42,6 +43,7 @@ def account_function(
         cast("Traffic", traffic),
         title(fn, graph),
         layout=cast("Layout", layout),
+        fuse=cast("Fuse", fuse),
     )
 
 

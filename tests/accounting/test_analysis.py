@@ -46,33 +46,33 @@ def account(label):
     return sa.account(pattern, **options)
 
 
-@pytest.mark.parametrize(("label", "axis"), CASES)
-def test_the_leading_form_is_what_a_total_tends_to(label, axis):
-    a = account(label)
-    leading = a.leading(axis)
+def in_one_size(form, a, axis):
+    """The form in its axis alone, the other sizes as numbers that have nothing in common."""
     n = sympy.Symbol(axis, positive=True)
-    plain = {sympy.Symbol(s): sympy.Symbol(s, positive=True) for s in a.names}
-    for total, form in zip(TOTALS, leading, strict=True):
+    return form.subs(dict(zip(a.names, (7, 11, 13, 17), strict=False)) | {axis: n}), n
+
+
+@pytest.mark.parametrize(("label", "axis"), CASES)
+def test_the_leading_form_is_one_power_and_what_a_total_tends_to(label, axis):
+    a = account(label)
+    for total, form in zip(TOTALS, a.leading(axis), strict=True):
         assert form == a.leading(axis, of=total)
-        if (whole := getattr(a, total)) != 0:
-            assert sympy.limit(sympy.cancel((whole / form).xreplace(plain)), n, sympy.oo) == 1
-            assert sympy.cancel(form / sympy.Symbol(axis) ** sympy.degree(form, axis)).has(sympy.Symbol(axis)) is False
-        else:
+        whole, n = in_one_size(getattr(a, total), a, axis)
+        if whole == 0:
             assert form == 0
+        else:
+            one_power, _ = in_one_size(form, a, axis)
+            assert sympy.limit(whole / one_power, n, sympy.oo) == 1
+            assert (n * sympy.diff(one_power, n) / one_power).simplify().is_number
 
 
 @pytest.mark.parametrize(("label", "axis"), CASES)
 @pytest.mark.parametrize("total", TOTALS)
 def test_the_limit_is_that_of_sympy(label, axis, total):
     a = account(label)
-    plain = {sympy.Symbol(s): sympy.Symbol(s, positive=True) for s in a.names}
-    back = {v: k for k, v in plain.items()}
-    expected = sympy.limit(sympy.cancel(getattr(a, total).xreplace(plain)), plain[sympy.Symbol(axis)], sympy.oo)
-    ours = a.limit(axis, of=total)
-    if expected.is_infinite:
-        assert ours == sympy.oo
-    else:
-        assert sympy.cancel(ours - expected.xreplace(back)) == 0
+    whole, n = in_one_size(getattr(a, total), a, axis)
+    ours, _ = in_one_size(a.limit(axis, of=total), a, axis)
+    assert ours == sympy.limit(whole, n, sympy.oo)
 
 
 @given(st.sampled_from(CASES), st.sampled_from(TOTALS), st.data())
@@ -97,9 +97,7 @@ def test_forms_of_the_square_matmul():
     assert a.leading(n).bytes == 6 * n**2
     assert a.limit(n) == sympy.oo
     assert account("dot").limit("n") == sympy.Rational(1, 2)
-    assert account("matmul").limit("b") == sympy.Symbol("d") * sympy.Symbol("k") / (
-        sympy.Symbol("d") + sympy.Symbol("k")
-    )
+    assert sa.same(account("matmul").limit("b"), "d*k/(d + k)")
     assert account("element-wise").sensitivity("b") == 0
 
 
@@ -120,7 +118,7 @@ def test_at_a_crossover_both_terms_are_equal_and_above_it_the_larger_is_larger(l
         root = evaluate(c.value, others)
         if root <= 0:
             continue
-        at = {**others, axis: Fraction(root) if not isinstance(root, float) else root}
+        at = {**others, axis: Fraction(root)}
         assert float(evaluate(first, at)) == pytest.approx(float(evaluate(second, at)))
         above = {**others, axis: at[axis] * 2}
         larger = c.first if evaluate(first, above) > evaluate(second, above) else c.second
@@ -144,7 +142,7 @@ def test_crossovers_of_sums_are_found_too():
     j = evaluate(crossover.value, sizes)
     first, second = (x for _, x in terms(a, "flops"))
     assert evaluate(first, {**sizes, "j": j}) == evaluate(second, {**sizes, "j": j})
-    assert crossover.at == sympy.cancel(crossover.at)
+    assert sa.same(crossover.at, "l + 1/2 - l/(2*k)")
     assert sa.account(MATMUL, d="k + 1").crossovers("k", of="bytes")
 
 
@@ -160,7 +158,7 @@ def test_errors(question):
     a = account("matmul")
     with pytest.raises(UnknownAxisError, match=r"no free size 'z' in this account; free: b, d, k"):
         getattr(a, question)("z")
-    with pytest.raises(ConventionError, match="'?flop'? has no terms|unknown quantity 'flop'"):
+    with pytest.raises(ConventionError, match=r"('flop' has no terms|unknown quantity 'flop'); known: "):
         getattr(a, question)("b", of="flop")
     with pytest.raises(ExpressionError, match=r"d stands inside ceil\(d/2\)"):
         getattr(sa.account(MATMUL, dtype="nvfp4"), question)("d", of="bytes")
@@ -224,7 +222,7 @@ def test_compare_errors():
     for of in ("intensity", "time", None):
         with pytest.raises(ConventionError, match=r"is not a cost to compare; known: flops, matmul_flops, bytes"):
             sa.compare(a, a, of=of)
-    with pytest.raises(MixedUnitsError, match="one account is in MAC, the other in FLOP; use one convention for both"):
+    with pytest.raises(MixedUnitsError, match="one account is in MAC, the other in FLOP"):
         sa.compare(sa.account(MATMUL, convention="mac"), a)
     assert sa.compare(sa.account(MATMUL, convention="mac"), a, of="bytes").cheaper == "equal"
 

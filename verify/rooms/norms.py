@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -112,3 +111,167 @@ def expected_batch_norm(arrays: list[Array], **attrs: Any) -> list[Array]:
     if "var" in attrs["given"]:
         arrays[-1] = np.abs(arrays[-1])
     return plain_batch_norm(*arrays, **attrs)
+
+
+def layer_norm_backward(
+    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, axes: int, weighted: bool, wants: Given
+) -> tuple[Array, ...]:
+    del weighted
+    last, first = range(x.ndim - axes, x.ndim), range(x.ndim - axes)
+    normal = (x - mean) * rstd
+    made = {}
+    if "x" in wants:
+        made["x"] = _back_through_rows(m, g * weight[0] if weight else g, normal, rstd, last)
+    return _with_parameters(m, made, g, normal, first, wants)
+
+
+def rms_norm_backward(
+    m: Machine, g: Array, x: Array, rstd: Array, *weight: Array, axes: int, weighted: bool, wants: Given
+) -> tuple[Array, ...]:
+    del weighted
+    last, first = range(x.ndim - axes, x.ndim), range(x.ndim - axes)
+    normal = x * rstd
+    made = {}
+    if "x" in wants:
+        scaled = g * weight[0] if weight else g
+        made["x"] = (scaled - normal * (m.sums(scaled * normal, last) / prod(x.shape[-axes:]))) * rstd
+    return _with_parameters(m, made, g, normal, first, wants)
+
+
+def group_norm_backward(
+    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, groups: int, weighted: bool, wants: Given
+) -> tuple[Array, ...]:
+    del weighted
+    rows = (len(x), groups, x[0].size // groups)
+    normal = (x.reshape(rows) - mean[:, :, None]) * rstd[:, :, None]
+    made = {}
+    if "x" in wants:
+        scaled = g * weight[0].reshape(_wide(x)) if weight else g
+        made["x"] = _back_through_rows(m, scaled.reshape(rows), normal, rstd[:, :, None], [2]).reshape(x.shape)
+    return _with_parameters(m, made, g, normal.reshape(x.shape), PLACES, wants)
+
+
+def batch_norm_backward(
+    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, weighted: bool, wants: Given
+) -> tuple[Array, ...]:
+    del weighted
+    normal = (x - mean.reshape(_wide(x))) * rstd.reshape(_wide(x))
+    if "x" not in wants:
+        return _with_parameters(m, {}, g, normal, PLACES, wants)
+    by_weight, by_bias = m.sums(g * normal, PLACES), m.sums(g, PLACES)
+    n = x.size // x.shape[1]
+    scale = (rstd * weight[0] if weight else rstd).reshape(_wide(x))
+    dx = (g - by_bias / n - normal * (by_weight / n)) * scale
+    made = {"x": dx, "weight": by_weight.ravel(), "bias": by_bias.ravel()}
+    return tuple(made[w] for w in wants)
+
+
+def _back_through_rows(m: Machine, g: Array, normal: Array, rstd: Array, row: Sequence[int]) -> Array:
+    n = prod(g.shape[a] for a in row)
+    return (g - m.sums(g, row) / n - normal * (m.sums(g * normal, row) / n)) * rstd
+
+
+def _with_parameters(
+    m: Machine, made: dict[str, Array], g: Array, normal: Array, shared: Sequence[int], wants: Given
+) -> tuple[Array, ...]:
+    """Add the gradients of weight and bias: sums over the axes that share them."""
+    gone = tuple(shared)
+    if "weight" in wants:
+        made["weight"] = m.sums(g * normal, gone).squeeze(gone)
+    if "bias" in wants:
+        made["bias"] = m.sums(g, gone).squeeze(gone)
+    return tuple(made[w] for w in wants)
+
+
+def gradients(plain: Callable[..., list[Array]], **fixed: Any) -> Callable[..., list[Array]]:
+    """What the gradients of x, weight and bias should be; the statistics are put in place."""
+
+    def expected(arrays: list[Array], *, weighted: bool, wants: Given, **attrs: Any) -> list[Array]:
+        g, x = arrays[:2]
+        shape = x.shape[-attrs["axes"] :] if "axes" in attrs else x.shape[1:2]
+        values = {"x": x, "weight": arrays[-1] if weighted else np.ones(shape), "bias": np.zeros(shape)}
+
+        def run(**changed: Array) -> list[Array]:
+            given = {**values, **changed}
+            return plain(*given.values(), given=("weight", "bias"), **attrs, **fixed)
+
+        statistics = run()[1:]
+        arrays[2 : 2 + len(statistics)] = statistics
+        return [difference(lambda at, w=w: run(**{w: at})[0], values[w], g) for w in wants]
+
+    return expected
+
+
+def forward(names: Sequence[Given], parameter: Axes, **attrs: Any) -> tuple[Variant, ...]:
+    return tuple(Variant((X, *(parameter for _ in given)), {"given": given, "eps": EPS, **attrs}) for given in names)
+
+
+def backward(kept: Sequence[Axes], parameter: Axes, **attrs: Any) -> tuple[Variant, ...]:
+    wanted = [(False, ("x",))]
+    wanted += [(True, tuple(w)) for w in (["x"], ["x", "weight"], ["weight", "bias"], ["x", "weight", "bias"])]
+    return tuple(
+        Variant((X, X, *kept, *((parameter,) if weighted else ())), {"weighted": weighted, "wants": wants, **attrs})
+        for weighted, wants in wanted
+    )
+
+
+def moved_by_batch_norm(variant: Variant, graph: Graph) -> list[tuple[int, Axes]]:
+    """In training the running statistics are written too."""
+    moved = [(i, graph.tensors[i].shape) for i in (*graph.inputs, *graph.outputs)]
+    names = ("x", *variant.attrs["given"])
+    running = [(i, CHANNELS) for i, n in enumerate(names) if n in ("mean", "var") and variant.attrs["training"]]
+    return moved + running
+
+
+def _elements(variant: Variant, arrays: Sequence[Array]) -> int:
+    """Elements of x; updating running statistics is a function of its own, once a channel."""
+    running = variant.attrs["training"] and "mean" in variant.attrs["given"]
+    return arrays[0].size + (arrays[0].shape[1] if running else 0)
+
+
+PLAIN, WEIGHT, BOTH = (), ("weight",), ("weight", "bias")
+RUNNING = ("mean", "var")
+TRAINING = {"training": True, "momentum": MOMENTUM}
+IN_USE = {"training": False, "momentum": MOMENTUM}
+ONE, TWO = ("b", "c", 1), ("b", 1, 1)
+RMS = tuple(v for v in backward([ONE], ("h",), axes=1) + backward([TWO], ("c", "h"), axes=2) if "bias" not in v.attrs["wants"])
+
+KINDS = {
+    "layer_norm": Kind(
+        layer_norm,
+        lambda arrays, **attrs: plain_layer_norm(*arrays, **attrs),
+        forward([PLAIN, WEIGHT, BOTH], ("h",), axes=1) + forward([BOTH], ("c", "h"), axes=2),
+    ),
+    "rms_norm": Kind(
+        rms_norm,
+        lambda arrays, **attrs: plain_rms_norm(*arrays, **attrs),
+        forward([PLAIN, WEIGHT], ("h",), axes=1) + forward([WEIGHT], ("c", "h"), axes=2),
+    ),
+    "group_norm": Kind(
+        group_norm,
+        lambda arrays, **attrs: plain_group_norm(*arrays, **attrs),
+        forward([PLAIN, WEIGHT, BOTH], CHANNELS, groups=2),
+    ),
+    "batch_norm": Kind(
+        batch_norm,
+        expected_batch_norm,
+        forward([PLAIN, WEIGHT, BOTH, RUNNING, (*BOTH, *RUNNING)], CHANNELS, **TRAINING)
+        + forward([RUNNING, (*WEIGHT, *RUNNING), (*BOTH, *RUNNING)], CHANNELS, **IN_USE),
+        moved_by_batch_norm,
+        _elements,
+    ),
+    "layer_norm_backward": Kind(
+        layer_norm_backward,
+        gradients(plain_layer_norm),
+        backward([ONE, ONE], ("h",), axes=1) + backward([TWO, TWO], ("c", "h"), axes=2),
+    ),
+    "rms_norm_backward": Kind(rms_norm_backward, gradients(plain_rms_norm), RMS),
+    "group_norm_backward": Kind(
+        group_norm_backward, gradients(plain_group_norm), backward([("b", 2), ("b", 2)], CHANNELS, groups=2)
+    ),
+    "batch_norm_backward": Kind(
+        batch_norm_backward, gradients(plain_batch_norm, training=True), backward([CHANNELS, CHANNELS], CHANNELS)
+    ),
+}
+
+CHECKS = checks(KINDS)
