@@ -29,7 +29,7 @@ def notes(account: Account) -> list[tuple[str, str]]:
         ("dtype", formats(account)),
         ("traffic", account.traffic),
     ]
-    if account.title.count("->"):
+    if account.order:
         out += [("order", account.order)] if len(account.graph.ops) > 1 or account.order != "left" else []
     else:
         out += [("layout", account.layout), ("fuse", account.fuse)]

@@ -105,6 +105,11 @@ def reads_of_gather(op: Op, graph: Graph) -> tuple[Read, ...]:
     return (Read(x, picked, last_axis(picked)), whole(graph, index))
 
 
+def keep_both(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep the indices, and what was picked from: torch does, though the gradient needs only its shape."""
+    return (Residual("input", 0), Residual("input", 1)) if needs[0] else ()
+
+
 def gradient_of_gather(b: Backward) -> tuple[Any, ...]:
     """Add each element of the gradient to the place that it came from."""
     x, index = b.inputs
@@ -197,7 +202,7 @@ RULES = {
         no_work,
         reads_of_gather,
         conditions=conditions_of_index,
-        residuals=keep_index,
+        residuals=keep_both,
         gradient=gradient_of_gather,
     ),
     "gather_backward": Rule(

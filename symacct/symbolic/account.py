@@ -42,6 +42,7 @@ def account_function(
         formats_of(dtype),
         cast("Traffic", traffic),
         title(fn, graph),
+        order="",
         layout=cast("Layout", layout),
         fuse=cast("Fuse", fuse),
     )

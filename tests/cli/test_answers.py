@@ -137,7 +137,10 @@ def test_dtypes_fit_80_columns(run) -> None:
         (["intensity", MATMUL], TOTAL_KEYS),
         (
             ["account", MATMUL],
-            ["title", *QUANTITIES, "counts", "units", "convention", "dtype", "traffic", "order", "conditions", "steps"],
+            [
+                *("title", *QUANTITIES, "counts", "units", "convention", "dtype", "traffic", "order"),
+                *("layout", "fuse", "free", "uncounted", "conditions", "steps"),
+            ],
         ),
         (["orders", CHAIN], ["pattern", "convention", "unit", "orders"]),
         (

@@ -33,7 +33,9 @@ def test_masks_let_the_counted_pairs_through(s, t, window, align):
     x = torch.zeros(1)
     mask = "exact" if window is None else "window"
     made = (
-        sa.causal_mask(s, t, align, like=x) if window is None else sa.window_mask(s, t, window=window, align=align, like=x)
+        sa.causal_mask(s, t, align, like=x)
+        if window is None
+        else sa.window_mask(s, t, window=window, align=align, like=x)
     )
     shift = t - s if align == "bottom-right" else 0
     rows, columns = torch.arange(s)[:, None] + shift, torch.arange(t)[None]

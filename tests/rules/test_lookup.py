@@ -151,7 +151,7 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("kind", THEIRS)
-def test_only_indices_are_kept(kind):
+def test_what_is_kept_is_what_autograd_keeps(kind):
     shapes, attrs = CASES[kind]
     tensors = tensors_of(kind)
     for needs in itertools.product([False, True], repeat=len(shapes)):

@@ -75,7 +75,11 @@ def test_a_sorted_tensor_lies_as_what_was_sorted():
     x = torch.randn(2, 5, 3).permute(2, 0, 1)
     builder = Builder()
     ours = Symbolic(builder, builder.input((2, 5, 3), "x")).permute(2, 0, 1)
-    for kind, attrs in (("sort", {"axis": 1, "descending": False}), ("cumsum", {"axis": 1}), ("top_k", {"axis": 1, "k": 2})):
+    for kind, attrs in (
+        ("sort", {"axis": 1, "descending": False}),
+        ("cumsum", {"axis": 1}),
+        ("top_k", {"axis": 1, "k": 2}),
+    ):
         real, mine = apply(kind, x, **attrs), apply(kind, ours, **attrs)
         real, mine = (real, mine) if isinstance(real, tuple) else ((real,), (mine,))
         for theirs, own in zip(real, mine, strict=True):

@@ -59,7 +59,9 @@ def test_combinations_are_those_of_a_program(n):
     out = scan(operator.add, [Counted(i, calls) for i in range(n)])
     assert [x.value for x in out] == list(itertools.accumulate(range(n)))
     assert combinations(n) == calls["add"]
-    assert calls_of(graph_of("associative_scan", (B, n), combine="add", axis=1, reverse=False), b=3) == {"add": 3 * calls["add"]}
+    assert calls_of(graph_of("associative_scan", (B, n), combine="add", axis=1, reverse=False), b=3) == {
+        "add": 3 * calls["add"]
+    }
     if n & (n - 1) == 0:
         named = graph_of("associative_scan", (B, S), combine="mul", axis=-1, reverse=True)
         assert calls_of(named, b=3, s=n) == {"mul": 3 * calls["add"]}
@@ -94,7 +96,9 @@ def test_every_row_is_a_recurrence_under_every_convention():
         graph = graph_of("linear_recurrence", *shapes, axis=1, method=method, reverse=False)
         one = graph_of("linear_recurrence", *[(8,), (8,), ()][: len(shapes)], axis=0, method=method, reverse=False)
         for preset in ("2n", "exact", "mac", "unit"):
-            whole, row = (tally(rule_of(g.ops[0]).work(g.ops[0], g), convention_of(preset))["FLOP"] for g in (graph, one))
+            whole, row = (
+                tally(rule_of(g.ops[0]).work(g.ops[0], g), convention_of(preset))["FLOP"] for g in (graph, one)
+            )
             assert evaluate(whole, {"b": 3, "s": 8, "d": 5}) == 15 * row
 
 

@@ -255,7 +255,7 @@ def test_errors_name_shapes_and_the_line(wrong, said):
 
 def test_conditions_of_slices():
     x = symbolic(B, S)
-    cut_off = x[: H, 3:].permute(1, 0)
+    cut_off = x[:H, 3:].permute(1, 0)
     op = x.builder.ops[0]
     graph = x.builder.graph([cut_off.id])
     assert Condition("at_least", B, H) in rule_of(op).conditions(op, graph)
