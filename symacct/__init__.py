@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         zeros,
     )
     from symacct.symbolic.control import cond, repeat, scope
+    from symacct.worked import Worked, load_worked
 
 __version__ = "0.1.0"
 
@@ -82,6 +83,8 @@ _WHERE = {
     ),
     **dict.fromkeys(("dims", "loads", "same"), "symacct.expr.public"),
     "Account": "symacct.accounting",
+    "Worked": "symacct.worked",
+    "load_worked": "symacct.worked",
     "Convention": "symacct.conventions",
     "SymacctError": "symacct.errors",
     **dict.fromkeys(

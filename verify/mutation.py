@@ -52,9 +52,14 @@ def all_mutants(every: Sequence[Target]) -> Iterator[tuple[Mutant, Target]]:
             yield mutant, target
 
 
-def unsound(every: Sequence[Target], live: LiveModules) -> list[str]:
-    """What would make the result worthless: rules without a check, or checks that fail on what was not broken."""
-    out = [f"the rule of {kind!r} has no check" for kind in sorted(RULES) if kind not in CHECKS]
+def unchecked() -> list[str]:
+    """Rules that nothing proves."""
+    return [f"the rule of {kind!r} has no check" for kind in sorted(RULES) if kind not in CHECKS]
+
+
+def broken(every: Sequence[Target], live: LiveModules) -> list[str]:
+    """Checks that fail on modules put in place as they are: with these, killed mutants would mean nothing."""
+    out = []
     for module in sorted({t.module for t in every}):
         names = frozenset(name for t in every if t.module == module for name in t.proved_by)
         with live.replaced(module, live.trees[module]):
@@ -83,28 +88,29 @@ def listed() -> dict[Key, str]:
     return {(e["file"], e["where"], e["change"]): e["reason"] for e in entries}
 
 
+def report(tried: Sequence[tuple[Key, str | None]], console: Console) -> list[str]:
+    """Print how mutants were noticed; return what is wrong: survivors without a reason, and reasons without one."""
+    left = [key for key, why in tried if why is None]
+    known = listed()
+    for key in left:
+        if key in known:
+            console.print(f"equivalent: {' | '.join(key)}: {known[key]}", markup=False)
+    ways = Counter(why for _, why in tried if why)
+    noticed = ", ".join(f"{count} by {why}" for why, count in ways.most_common())
+    console.print(f"{ways.total()} of {len(tried)} mutants killed: {noticed}; {len(left)} left, {len(known)} listed")
+    out = [f"survives: {' | '.join(key)}" for key in left if key not in known]
+    return out + [f"listed, but killed or gone: {' | '.join(key)}" for key in known if key not in left]
+
+
 def main() -> int:
     console = Console(soft_wrap=True)
     live = LiveModules()
     every = targets()
-    bad = unsound(every, live)
-    if not bad:
-        tried = try_all(every, live, console)
-        left = [key for key, why in tried if why is None]
-        known = listed()
-        bad = [f"survives: {' | '.join(key)}" for key in left if key not in known]
-        bad += [f"listed, but killed or gone: {' | '.join(key)}" for key in known if key not in left]
-        for key in left:
-            if key in known:
-                console.print(f"equivalent: {' | '.join(key)}: {known[key]}", markup=False)
-        ways = Counter(why for _, why in tried if why)
-        noticed = ", ".join(f"{count} by {why}" for why, count in ways.most_common())
-        console.print(
-            f"{ways.total()} of {len(tried)} mutants killed ({noticed}); {len(left)} left, {len(known)} listed"
-        )
-    for line in bad:
+    wrong = broken(every, live) or report(try_all(every, live, console), console)
+    wrong += unchecked()
+    for line in wrong:
         console.print(line, markup=False)
-    return int(bool(bad))
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

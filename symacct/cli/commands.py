@@ -36,6 +36,7 @@ from symacct.cli.words import read_dtype, read_sizes
 from symacct.dtypes import table
 from symacct.expr import collect_sizes
 from symacct.pattern import parse
+from symacct.worked import load_worked
 
 app = typer.Typer(
     help="What a computation costs, as closed forms in named sizes.",
@@ -115,7 +116,13 @@ for quantity, meaning, examples in (
     app.command(quantity, help=meaning, epilog=_examples(*examples))(total)
 
 
-@app.command(epilog=_examples("account 'b s d, d k -> b s k'", "account 'i j, j k, k l -> i l' --order naive --json"))
+@app.command(
+    epilog=_examples(
+        "account 'b s d, d k -> b s k'",
+        "account 'i j, j k, k l -> i l' --order naive --json",
+        "account graphs/mlp.py b=8",
+    )
+)
 def account(
     pattern: PatternWord,
     sizes: SizeWords = None,
@@ -128,16 +135,24 @@ def account(
     json: Json = False,
     latex: Latex = False,
 ) -> None:
-    """Print operations, bytes and intensity of a pattern as a table, and under what they hold."""
-    counted = account_of(
-        pattern,
-        sizes=read_sizes(sizes),
-        convention=convention,
-        dtype=read_dtype(dtype),
-        order=order,
-        traffic=traffic,
-        notation=notation,
-    )
+    """Print operations, bytes and intensity of a pattern as a table, and under what they hold.
+
+    A file of Python, or file.py:function, is executed; its layer is accounted for.
+    """
+    if ".py" in pattern:
+        counted = load_worked(pattern).account(
+            sizes=read_sizes(sizes), convention=convention, dtype=read_dtype(dtype), traffic=traffic
+        )
+    else:
+        counted = account_of(
+            pattern,
+            sizes=read_sizes(sizes),
+            convention=convention,
+            dtype=read_dtype(dtype),
+            order=order,
+            traffic=traffic,
+            notation=notation,
+        )
     emit(lambda: str(counted), counted.to_json, counted.latex, as_json=json, as_latex=latex)
 
 

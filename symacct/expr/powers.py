@@ -14,6 +14,7 @@ from symacct.expr.poly import (
     Monomial,
     Number,
     Poly,
+    add,
     call,
     from_terms,
     has_whole_group,
@@ -119,6 +120,11 @@ def split_content(x: Expr) -> tuple[Number, Monomial, Expr]:
     shared: Monomial = tuple(sorted(common.items()))
     inverse: Monomial = tuple((a, -e) for a, e in shared)
     rest = {join(m, inverse): whole(c / Fraction(content)) for m, c in terms.items()}
+    if any(type(a) is Call and e < 0 for a, e in shared):  # some terms are now multiples of that sum
+        expanded = add(expand_groups(m, c) for m, c in rest.items())
+        if expanded != from_terms(rest):
+            inner, more, primitive = split_content(expanded)
+            return whole(Fraction(content) * inner), join(shared, more), primitive
     if leading(rest) < 0:
         content, rest = -content, {m: -c for m, c in rest.items()}
     return content, shared, from_terms(rest)

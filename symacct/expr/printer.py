@@ -87,6 +87,8 @@ class _Style:
 def _fraction(x: Poly, style: _Style) -> str:
     """Write content, common monomial and the rest as one fraction."""
     content, common, rest = split_content(x)
+    if content == 0:
+        return "0"
     inside = _sum(rest, style)
     sums = [] if rest == 1 else [inside]
     above = [(a, e) for a, e in common if e > 0]

@@ -64,8 +64,8 @@ FORMULAS: Mapping[Key, Mapping[Key, int]] = {
 }
 """What an element is made of, where it is more than a call of one function."""
 
-CALLS = {"gelu": "gelu", "relu": "max", "relu_backward": "compare", "sigmoid": "sigmoid", "tanh": "tanh"}
-"""Which function the others call once an element: relu is max(x, 0)."""
+CALLS = {"relu": "max", "relu_backward": "compare"}
+"""What is called by another name: relu is max(x, 0)."""
 
 
 def work(op: Op, graph: Graph) -> Work:

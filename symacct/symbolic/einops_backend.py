@@ -7,6 +7,9 @@ from typing import Any
 
 from einops._backends import AbstractBackend  # einops has no other door for a new tensor type
 
+from symacct.errors import ShapeError
+from symacct.rules.rule import check_sizes
+from symacct.symbolic.builder import caller
 from symacct.symbolic.products import einsum
 from symacct.symbolic.size import unwrap
 from symacct.symbolic.tensor import Symbolic, record
@@ -35,6 +38,11 @@ class SymbolicBackend(AbstractBackend):
 
     def add_axes(self, x: Symbolic, n_axes: int, pos2len: dict[int, Any]) -> Any:
         """Add repeated axes: views, as torch's expand."""
+        try:
+            check_sizes([unwrap(s) for s in pos2len.values()])
+        except ShapeError as error:
+            msg = f"repeat: {error}{caller()}"
+            raise ShapeError(msg) from None
         rest = iter(x.shape)
         shape = [1 if i in pos2len else next(rest) for i in range(n_axes)]
         wide = [unwrap(pos2len.get(i, s)) for i, s in enumerate(shape)]

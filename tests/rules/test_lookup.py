@@ -26,8 +26,9 @@ SIZES = {"b": 2, "s": 3, "d": 4, "v": 5}
 
 def symbolic(*shapes: tuple, dtypes: tuple = ()) -> list[Symbolic]:
     builder = Builder()
-    dtypes = (*dtypes, *[None] * len(shapes))
-    return [Symbolic(builder, builder.input(s, f"x{i}", "input", t)) for i, (s, t) in enumerate(zip(shapes, dtypes))]
+    known = (*dtypes, *[None] * (len(shapes) - len(dtypes)))
+    ids = [builder.input(s, f"x{i}", "input", t) for i, (s, t) in enumerate(zip(shapes, known, strict=True))]
+    return [Symbolic(builder, i) for i in ids]
 
 
 def graph_of(kind: str, shapes: list[tuple], index: int, **attrs) -> Graph:
@@ -71,7 +72,7 @@ def at_sizes(value):
 def executed(kind: str) -> tuple[Counter, list[tuple[int, int]], list[tuple[int, int]]]:
     """Walk over every element that a plain loop touches; return calls, and elements read and written by tensor."""
     calls: Counter[str] = Counter()
-    shapes, _, attrs = KINDS[kind]
+    shapes, *_ = KINDS[kind]
     numbers = [at_sizes(s) for s in shapes]
     picked = numbers[-1] if kind != "embedding" else (*numbers[1], numbers[0][1])
     places = list(itertools.product(*(range(n) for n in (numbers[0] if kind == "embedding_backward" else picked))))

@@ -1,0 +1,86 @@
+"""Convolutions and pooling in torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Sizes = Sequence[int]
+
+
+def conv(x: Any, w: Any, bias: Any = None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    """Run a convolution of as many axes as it has strides."""
+    return _function("conv{}d", stride)(x, w, bias, tuple(stride), tuple(padding), tuple(dilation), groups)
+
+
+def conv_transpose(
+    x: Any, w: Any, bias: Any = None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, sizes: Sizes
+) -> Any:
+    """Run a transposed convolution to an output of given sizes."""
+    rank = len(stride)
+    per_axis = zip(sizes, x.shape[-rank:], w.shape[-rank:], stride, padding, dilation, strict=True)
+    extra = tuple(n - ((windows - 1) * s - 2 * p + d * (k - 1) + 1) for n, windows, k, s, p, d in per_axis)
+    run = _function("conv_transpose{}d", stride)
+    return run(x, w, bias, tuple(stride), tuple(padding), extra, groups, tuple(dilation))
+
+
+def conv_backward_weight(
+    x: Any, grad: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """Run the gradient of a convolution's weight."""
+    import torch
+
+    rank = len(stride)
+    if x.ndim == rank + 1:
+        x, grad = x.unsqueeze(0), grad.unsqueeze(0)
+    w = x.new_empty((grad.shape[1], x.shape[1] // groups, *kernel))
+    geometry = (tuple(stride), tuple(padding), tuple(dilation), False, (0,) * rank, groups)
+    return torch.ops.aten.convolution_backward(grad, x, w, None, *geometry, (False, True, False))[1]
+
+
+def max_pool(x: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    """Run a max pooling."""
+    return _function("max_pool{}d", kernel)(x, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation))
+
+
+def avg_pool(x: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, count_include_pad: bool) -> Any:
+    """Run a mean pooling; torch has none with dilation, and it is 1."""
+    assert set(dilation) == {1}
+    run = _function("avg_pool{}d", kernel)
+    return run(x, tuple(kernel), tuple(stride), tuple(padding), count_include_pad=count_include_pad)
+
+
+def max_pool_backward(grad: Any, x: Any, *, sizes: Sizes, **attrs: Any) -> Any:
+    """Run the gradient of a max pooling."""
+    assert tuple(x.shape[-len(sizes) :]) == tuple(sizes)
+    return _through(lambda t: max_pool(t, **attrs), x, grad)
+
+
+def avg_pool_backward(grad: Any, *, sizes: Sizes, **attrs: Any) -> Any:
+    """Run the gradient of a mean pooling, which depends on the shape of its input alone."""
+    return _through(lambda t: avg_pool(t, **attrs), grad.new_zeros((*grad.shape[: -len(sizes)], *sizes)), grad)
+
+
+def _through(run: Callable[[Any], Any], x: Any, grad: Any) -> Any:
+    import torch
+
+    with torch.enable_grad():
+        leaf = x.detach().requires_grad_()
+        return torch.autograd.grad(run(leaf), leaf, grad)[0]
+
+
+def _function(name: str, per_axis: Sizes) -> Callable[..., Any]:
+    import torch
+
+    return getattr(torch.nn.functional, name.format(len(per_axis)))  # type: ignore[no-any-return]
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "avg_pool": avg_pool,
+    "avg_pool_backward": avg_pool_backward,
+    "conv": conv,
+    "conv_backward_weight": conv_backward_weight,
+    "conv_transpose": conv_transpose,
+    "max_pool": max_pool,
+    "max_pool_backward": max_pool_backward,
+}

@@ -1,0 +1,153 @@
+"""How many taps a sliding window has, and how many of them fall on elements and not on padding, along one axis.
+
+Window o has its tap j at place ``o*stride + j*dilation``; the n elements lie at the places from `padding` on. Taps in
+front of them are as many as ``sum over j of ceil((padding - j*dilation) / stride)``; those behind are counted the same
+way from the other end. Two taps share a place where the window moves on by ``dilation/g`` and the tap back by
+``stride/g`` (g their common divisor), so that places are taps less such pairs.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+from symacct.expr import Expr, Poly, Size, add, at_most, ceildiv, multiply
+from symacct.graph import Condition
+
+
+class Slide(NamedTuple):
+    """A window of `kernel` taps put down `windows` times along `n` elements with as much padding at both ends."""
+
+    n: Size
+    kernel: Size
+    windows: Size
+    stride: int
+    padding: Size
+    dilation: int
+
+    @property
+    def taps(self) -> Expr:
+        """All taps, on elements or on padding."""
+        return multiply(self.kernel, self.windows)
+
+    @property
+    def behind(self) -> Expr:
+        """How many places behind the last element the last window reaches; less than none where it stops before."""
+        end = (multiply(self.windows - 1, self.stride), multiply(self.kernel - 1, self.dilation), 1)
+        return add((*end, -self.padding, -self.n))
+
+    @property
+    def shared(self) -> tuple[int, int]:
+        """By how many windows and taps two taps at one place are apart."""
+        g = gcd(self.stride, self.dilation)
+        return self.dilation // g, self.stride // g
+
+
+def real_taps(x: Slide) -> Expr | None:
+    """Return the taps that fall on elements, None where there is no closed form.
+
+    There is one where nothing is padded; for a kernel and padding in numbers; and for any at stride and dilation 1,
+    ``kernel*windows - padding*(padding + 1)``.
+    """
+    if x.padding == 0:
+        return x.taps
+    if type(x.kernel) is int and type(x.padding) is int:
+        if type(x.behind) is int:
+            return _inside(x, x.padding, x.behind)
+        return add(_of_tap(x, x.kernel, x.padding, j) for j in range(x.kernel))
+    if x.stride == x.dilation == 1 and x.behind == x.padding:
+        return add((x.taps, -(x.padding * x.padding + x.padding)))
+    return None
+
+
+def _inside(x: Slide, before: int, behind: int) -> Expr:
+    assert type(x.kernel) is int
+    outside = (_outside(x, reach, j) for reach in (before, behind) for j in range(x.kernel))
+    return add((x.taps, *(-taps for taps in outside)))
+
+
+def _outside(x: Slide, reach: int, j: int) -> int:
+    """Return how many windows have tap j (from that end) among the `reach` places outside the elements."""
+    taps = max(0, -(-(reach - j * x.dilation) // x.stride))
+    return min(taps, x.windows) if type(x.windows) is int else taps
+
+
+def _of_tap(x: Slide, kernel: int, padding: int, j: int) -> Expr:
+    """Return how many windows have tap j on an element, where `n` is a name and windows are what fits."""
+    place, last = j * x.dilation, (kernel - 1) * x.dilation
+    up_to = ceildiv(x.n + min(2 * padding - last, padding - place), x.stride)
+    return add((up_to, -max(0, -(-(padding - place) // x.stride))))
+
+
+def places(x: Slide) -> Expr:
+    """Return the different places, padding too, that have a tap."""
+    windows, kernel = x.windows - x.shared[0], x.kernel - x.shared[1]
+    return add((x.taps, -multiply(_at_least_none(windows), _at_least_none(kernel))))
+
+
+def real_places(x: Slide) -> Expr | None:
+    """Return the elements that have a tap, None where there is no closed form."""
+    if x.padding == 0:
+        return places(x)
+    if x.stride == x.dilation == 1:
+        return x.n
+    taps = real_taps(x)
+    if taps is None or type(x.kernel) is not int or type(x.padding) is not int:
+        return None
+    if type(x.behind) is not int:
+        covered = x.dilation == 1 and x.stride <= min(x.kernel, x.padding + 1)
+        return x.n if covered else None
+    step, back = x.shared
+    rest = x._replace(windows=_at_least_none(x.windows - step), kernel=_at_least_none(x.kernel - back))
+    if 0 in (rest.windows, rest.kernel):
+        return taps
+    twice = _inside(rest, x.padding - step * x.stride, x.behind - back * x.dilation)
+    return add((taps, -twice))
+
+
+def real_windows(x: Slide) -> Expr | None:
+    """Return the windows that have a tap on an element: all, unless padding is as wide as they are."""
+    last = multiply(x.kernel - 1, x.dilation)
+    if not at_most(x.dilation, x.n) and x.kernel != 1 and not isinstance(x.n, Poly):
+        return None
+    if at_most(x.padding, last):
+        return x.windows
+    if type(last) is not int or type(x.padding) is not int or type(x.behind) is not int:
+        return None
+    gone = [_outside(x, reach - last, 0) for reach in (x.padding, x.behind)]
+    return add((x.windows, *(-g for g in gone)))
+
+
+def real_kernel(x: Slide) -> Size:
+    """Return the taps that fall on an element in some window: all where the sizes are names, see `conditions`."""
+    if type(x.kernel) is int and type(x.padding) is int and type(x.behind) is int and type(x.windows) is int:
+        ends = ((_outside(x, x.padding, j), _outside(x, x.behind, x.kernel - 1 - j)) for j in range(x.kernel))
+        return sum(a + b < x.windows for a, b in ends)
+    return x.kernel
+
+
+def conditions(x: Slide) -> list[Condition]:
+    """Return what has to hold for these counts to be true: elements are as many as a window reaches over them."""
+    step, back = x.shared
+    out = [_least(x.windows, step), _least(x.kernel, back)]
+    if x.padding != 0:
+        out += [_least(x.n, x.dilation * (x.kernel - 1) - x.padding), _least(x.n, x.dilation if x.kernel != 1 else 1)]
+        if isinstance(x.kernel, Poly) or isinstance(x.padding, Poly):
+            out += [_least(x.kernel, x.padding), _least(x.windows, x.padding)]
+    return [c for c in out if c]
+
+
+def conditions_of_kernel(x: Slide) -> list[Condition]:
+    """Return what has to hold for every tap to fall on an element in some window."""
+    reach = add((x.dilation * (x.kernel - 1), -x.padding, x.stride))
+    out = [_least(x.n, x.stride), _least(x.n, reach)] if x.padding != 0 else []
+    return [*conditions(x), *(c for c in out if c)]
+
+
+def _least(size: Size, least: Expr) -> Condition | None:
+    undecided = isinstance(add((size, -least)), Poly) and not at_most(least, size)
+    return Condition("at_least", size, least) if undecided else None
+
+
+def _at_least_none(size: Expr) -> Size:
+    return size if isinstance(size, Poly) else max(0, size)  # type: ignore[return-value]

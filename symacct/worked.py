@@ -1,0 +1,119 @@
+"""Worked graphs: a layer with its closed forms and the torch code it must agree with, one a file."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from symacct.accounting import Account
+from symacct.api import account
+from symacct.errors import GraphError, one_of
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A layer as a function, with what it is known to cost.
+
+    Parameters
+    ----------
+    build
+        A function of annotated tensors, symbolic or real.
+    params
+        Which arguments are parameters.
+    formulas
+        What it costs, by quantity (``"flops"``, ``"matmul_flops"``, ``"bytes"``, ``"params"``), as text for our reader.
+    claims
+        The claims of the lecture that it covers.
+    reference
+        Takes sizes and returns a torch function (or module) and its inputs, in the order of `build`'s arguments.
+    values
+        Arguments that are no tensors: sizes such as ``{"heads": "h"}``, or plain values.
+    sizes
+        Relations between sizes that hold by construction, such as ``{"d": "h*k"}``.
+    tiny
+        Small sizes, distinct and above 2 where they can be, at which it is run.
+    note
+        One line on what it shows.
+    """
+
+    build: Callable[..., Any]
+    params: tuple[str, ...] = ()
+    formulas: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+    reference: Callable[[Mapping[str, int]], tuple[Any, tuple[Any, ...]]] | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    tiny: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+    def account(self, *, sizes: Mapping[str, Any] | None = None, **options: Any) -> Account:
+        """Return the account of the layer; options are those of `symacct.account`."""
+        arguments = inspect.signature(self.build).parameters
+        given = {**self.sizes, **self.values, **(sizes or {})}
+        values = {n: v for n, v in given.items() if n in arguments}
+        put_in = {n: v for n, v in given.items() if n not in arguments}
+        return account(self.build, params=self.params, sizes=put_in, **values, **options)
+
+
+def load_worked(path: str | Path) -> Worked:
+    """Load a worked graph from a file of Python, which is executed.
+
+    Parameters
+    ----------
+    path
+        A file with one `worked`, or with a single annotated function; or ``file.py:function``.
+
+    Raises
+    ------
+    GraphError
+        If there is no such file, or not one function to take.
+
+    """
+    file, _, wanted = str(path).partition(".py:")
+    source = Path(file + (".py" if wanted else ""))
+    if not source.is_file():
+        msg = f"there is no file {str(source)!r}; a worked graph is a file of Python with one annotated function"
+        raise GraphError(msg)
+    module = _execute(source)
+    found = getattr(module, wanted or "worked", None)
+    if isinstance(found, Worked):
+        return found
+    functions = _functions(module)
+    if wanted:
+        if wanted not in functions:
+            msg = f"no function {wanted!r} in {source.name}; there are {one_of(functions)}"
+            raise GraphError(msg)
+        return Worked(functions[wanted])
+    annotated = {n: f for n, f in functions.items() if inspect.signature(f).parameters and f.__annotations__}
+    if len(annotated) != 1:
+        found_ones = one_of(annotated)
+        msg = f"{source.name} has no 'worked' and not one annotated function, but {found_ones}; name one: {source}:NAME"
+        raise GraphError(msg)
+    return Worked(next(iter(annotated.values())))
+
+
+def _execute(source: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"symacct_worked_{source.stem}", source)
+    if spec is None or spec.loader is None:
+        msg = f"{source.name} is not a file of Python"
+        raise GraphError(msg)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        msg = f"{source.name} does not run: {type(error).__name__}: {error}"
+        raise GraphError(msg) from error
+    return module
+
+
+def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    return {
+        n: f
+        for n, f in vars(module).items()
+        if inspect.isfunction(f) and f.__module__ == module.__name__ and n[0] != "_"
+    }
