@@ -90,6 +90,7 @@ def test_the_cover_is_the_optimum_over_all_vertices(arrays):
 
 
 @given(st.lists(st.frozensets(st.sampled_from("abcdefgh"), min_size=1), min_size=1, max_size=9))
+@settings(max_examples=50)
 def test_a_tile_fits_each_array_and_does_the_work_of_the_exponent(arrays):
     axes = sorted(frozenset().union(*arrays))
     total, tile = cover(axes, arrays)
@@ -277,6 +278,7 @@ def test_sixteen_operands_are_fast_and_seventeen_refused():
 
 
 @given(st.integers(2, 30), st.integers(2, 30), st.integers(2, 30), st.integers(1, 400))
+@settings(max_examples=50)
 def test_never_below_compulsory_and_falling_in_memory(i, j, k, memory):
     assume(memory > 1)
     bound = sa.lower_bound(MATMUL)

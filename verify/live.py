@@ -22,21 +22,19 @@ class LiveModules:
 
     def __init__(self) -> None:
         names = [n for n in _modules(("symacct",)) if n == RULES or n.startswith(f"{RULES}.")]
-        self.groups = dict.fromkeys(names, names)
-        for name in ("symacct.conventions", "symacct.bounds"):
-            self.groups[name] = [name]
-        self.trees = {
-            name: ast.parse(Path(sys.modules[name].__file__ or "").read_text("utf-8")) for name in self.groups
-        }
+        paths = {n: Path(sys.modules[n].__file__ or "") for n in (*names, "symacct.conventions", "symacct.bounds")}
+        self.trees = {n: ast.parse(path.read_text(encoding="utf-8")) for n, path in paths.items()}
+        self.codes = {n: compile(tree, str(paths[n]), "exec") for n, tree in self.trees.items()}
+        self.groups = {n: self._made_from(n, names) if n in names else [n] for n in paths}
 
     @contextmanager
     def replaced(self, name: str, tree: ast.Module) -> Iterator[None]:
         """Run a changed module, and anew those of its package that are made from it, in place of the real ones."""
-        group = self._in_order(self.groups[name])
+        group = self.groups[name]
         before = {n: dict(vars(sys.modules[n])) for n in group}
         try:
             for n in group:
-                code = compile(tree if n == name else self.trees[n], sys.modules[n].__file__ or n, "exec")
+                code = compile(tree, n, "exec") if n == name else self.codes[n]
                 exec(code, vars(sys.modules[n]))  # noqa: S102  # our own source with one change
             _rebind(before, {n: vars(sys.modules[n]) for n in group})
             forget()
@@ -49,23 +47,29 @@ class LiveModules:
             _rebind(after, before)
             forget()
 
-    def _in_order(self, names: list[str]) -> list[str]:
-        """Put modules after those that they import from."""
+    def _made_from(self, name: str, names: list[str]) -> list[str]:
+        """A module and those that import from it, at first or second hand, each after what it imports from."""
+        imports = {n: self._imports(n, names) for n in names}
         out: list[str] = []
 
-        def visit(name: str) -> None:
-            if name in out:
-                return
-            for node in ast.walk(self.trees[name]):
-                if isinstance(node, ast.ImportFrom) and node.module:
-                    for found in (node.module, *(f"{node.module}.{a.name}" for a in node.names)):
-                        if found in names and found not in (name, RULES):
-                            visit(found)
-            out.append(name)
+        def visit(n: str) -> None:
+            if n not in out:
+                for other in sorted(imports[n]):
+                    visit(other)
+                out.append(n)
 
-        for name in names:
-            visit(name)
-        return out
+        for n in names:
+            visit(n)
+        found = {name}
+        for n in out:
+            if imports[n] & found:
+                found.add(n)
+        return [n for n in out if n in found]
+
+    def _imports(self, name: str, names: list[str]) -> set[str]:
+        lines = [node for node in ast.walk(self.trees[name]) if isinstance(node, ast.ImportFrom) and node.module]
+        found = {m for line in lines for m in (line.module, *(f"{line.module}.{a.name}" for a in line.names))}
+        return (found & set(names)) - {name, RULES}
 
 
 def _rebind(old: dict[str, dict[str, object]], new: dict[str, dict[str, object]]) -> None:

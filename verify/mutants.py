@@ -14,12 +14,16 @@ UNTOUCHED = (ast.JoinedStr, ast.Raise, ast.Assert, ast.Import, ast.ImportFrom)
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one mistake: in which file and definition, what was changed, and the changed tree."""
+    """A module with one mistake: in which file and definition, what was changed, and the changed tree.
+
+    `near` are the words of the key under which it stands in a table: the checks that prove them will notice first.
+    """
 
     file: str
     where: str
     change: str
     tree: ast.Module
+    near: frozenset[str]
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -33,12 +37,12 @@ def mutants(file: str, source: str, wanted: Collection[str]) -> Iterator[Mutant]
     for where, node in _definitions(tree):
         if where not in wanted:
             continue
-        for place in _places(node):
+        for place, near in _places(node):
             for before, after in _changes(place):
                 text = f"{_shown(before)} -> {_shown(after)}"
                 seen[where, text] += 1
                 again = f" ({seen[where, text]})" if seen[where, text] > 1 else ""
-                yield Mutant(file, where, text + again, _replaced(tree, before, after))
+                yield Mutant(file, where, text + again, _replaced(tree, before, after), near)
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -57,15 +61,25 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                     yield target.id, node
 
 
-def _places(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node below, but for annotations, decorators, messages and docstrings."""
-    yield node
+def _places(node: ast.AST, near: frozenset[str] = frozenset()) -> Iterator[tuple[ast.AST, frozenset[str]]]:
+    """Every node below, but for annotations, decorators, messages and docstrings, with the key it stands under."""
+    yield node, near
+    if isinstance(node, ast.Dict) and not near:
+        for key, value in zip(node.keys, node.values, strict=True):
+            words = _words(key) if key else frozenset()
+            yield from _places(value, words)
+        return
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, UNTOUCHED):
-                yield from _places(child)
+                yield from _places(child, near)
+
+
+def _words(key: ast.AST) -> frozenset[str]:
+    constants = [n.value for n in ast.walk(key) if isinstance(n, ast.Constant)]
+    return frozenset(value for value in constants if isinstance(value, str))
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:

@@ -11,7 +11,10 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 
 from rich.console import Console
@@ -28,16 +31,16 @@ EQUIVALENT = Path(__file__).parent / "equivalent_mutants.toml"
 Key = tuple[str, str, str]
 
 
-def checks_for(target: Target) -> list[Check]:
-    """The checks that may notice, each once, without those whose modules are not installed."""
-    found = {id(c): c for name in target.proved_by for c in CHECKS[name] if not c.missing}
-    return list(found.values())
+def checks_for(target: Target, near: frozenset[str] = frozenset()) -> list[Check]:
+    """The checks that may notice, each once, likely ones first, without those whose modules are not installed."""
+    found = {id(c): c for name in sorted(target.proved_by) for c in CHECKS[name] if not c.missing}
+    return sorted(found.values(), key=lambda c: near.isdisjoint(c.proves))
 
 
-def trouble(target: Target) -> str | None:
+def trouble(target: Target, near: frozenset[str] = frozenset()) -> str | None:
     """Why the checks of a target do not hold: "a wrong number", "a crash", or None where they hold."""
     try:
-        for check in checks_for(target):
+        for check in checks_for(target, near):
             check.try_fixed()
     except DisagreementError:
         return "a wrong number"
@@ -46,10 +49,19 @@ def trouble(target: Target) -> str | None:
     return None
 
 
-def all_mutants(every: Sequence[Target]) -> Iterator[tuple[Mutant, Target]]:
-    for target in every:
-        for mutant in mutants(target.file, target.source, {target.where}):
-            yield mutant, target
+@cache
+def everything() -> tuple[LiveModules, list[tuple[Mutant, Target]]]:
+    """All mutants, in one order in every process."""
+    made = [(m, target) for target in targets() for m in mutants(target.file, target.source, {target.where})]
+    return LiveModules(), made
+
+
+def try_one(place: int) -> str | None:
+    """Try the mutant at a place of the list."""
+    live, made = everything()
+    mutant, target = made[place]
+    with live.replaced(target.module, mutant.tree):
+        return trouble(target, mutant.near)
 
 
 def unchecked() -> list[str]:
@@ -57,28 +69,29 @@ def unchecked() -> list[str]:
     return [f"the rule of {kind!r} has no check" for kind in sorted(RULES) if kind not in CHECKS]
 
 
-def broken(every: Sequence[Target], live: LiveModules) -> list[str]:
+def broken() -> list[str]:
     """Checks that fail on modules put in place as they are: with these, killed mutants would mean nothing."""
+    live, made = everything()
     out = []
-    for module in sorted({t.module for t in every}):
-        names = frozenset(name for t in every if t.module == module for name in t.proved_by)
+    for module in sorted({target.module for _, target in made}):
+        names = frozenset(name for _, target in made if target.module == module for name in target.proved_by)
         with live.replaced(module, live.trees[module]):
             if why := trouble(Target(module, "", names)):
                 out.append(f"checks fail on {module} as it is: {why}")
     return out
 
 
-def try_all(every: Sequence[Target], live: LiveModules, console: Console) -> list[tuple[Key, str | None]]:
-    """Try every mutant; return how each was noticed, None for survivors."""
-    made = list(all_mutants(every))
+def try_all(console: Console) -> list[tuple[Key, str | None]]:
+    """Try every mutant, in as many processes as there are cores; return how each was noticed, None for survivors."""
+    _, made = everything()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     out = []
-    with Progress(*columns, console=console, transient=True) as progress:
+    spawned = get_context("spawn")  # torch may hold threads, which a forked process would wait for
+    with Progress(*columns, console=console, transient=True) as progress, ProcessPoolExecutor(None, spawned) as pool:
         bar = progress.add_task("mutants", total=len(made))
-        for mutant, target in made:
+        for (mutant, target), why in zip(made, pool.map(try_one, range(len(made)), chunksize=4), strict=True):
             progress.update(bar, advance=1, description=target.file)
-            with live.replaced(target.module, mutant.tree):
-                out.append((mutant.key, trouble(target)))
+            out.append((mutant.key, why))
     return out
 
 
@@ -104,9 +117,7 @@ def report(tried: Sequence[tuple[Key, str | None]], console: Console) -> list[st
 
 def main() -> int:
     console = Console(soft_wrap=True)
-    live = LiveModules()
-    every = targets()
-    wrong = broken(every, live) or report(try_all(every, live, console), console)
+    wrong = broken() or report(try_all(console), console)
     wrong += unchecked()
     for line in wrong:
         console.print(line, markup=False)

@@ -99,7 +99,11 @@ def agrees(name: str, kind: Kind, case: Case) -> None:
         agree(tally(work, Convention(way), FORMULAS).get("FLOP", 0), flops, f"flops of {what} under {way}")
     declared = {DECLARED_AS.get(n, n): times for n, times in machine.calls.items()}
     agree(_calls(work), declared, f"calls of {what}")
-    agree(tally(work, Convention("unit"), FORMULAS)["FLOP"], kind.elements(variant, arrays), f"flops of {what}, one an element")
+    agree(
+        tally(work, Convention("unit"), FORMULAS)["FLOP"],
+        kind.elements(variant, arrays),
+        f"flops of {what}, one an element",
+    )
     shapes = [tuple(number(s, sizes) for s in graph.tensors[i].shape) for i in graph.outputs]
     agree(shapes, [np.shape(e) for e in expected], f"shapes of {what}")
     _traffic_agrees(graph, kind, variant, sizes, what)

@@ -7,7 +7,9 @@ from typing import Any
 
 from symacct.eager import (
     activations,
+    attention,
     contraction,
+    convolution,
     copies,
     creation,
     lookup,
@@ -22,7 +24,9 @@ from symacct.eager import (
 
 FAMILIES = (
     activations,
+    attention,
     contraction,
+    convolution,
     copies,
     creation,
     lookup,

@@ -15,9 +15,7 @@ def nll_loss(log_probs: Any, targets: Any, *, reduction: str, ignore_index: int)
     return loss, total
 
 
-def nll_loss_backward(
-    grad: Any, log_probs: Any, targets: Any, total: Any, *, reduction: str, ignore_index: int
-) -> Any:
+def nll_loss_backward(grad: Any, log_probs: Any, targets: Any, total: Any, *, reduction: str, ignore_index: int) -> Any:
     """Run its gradient: at each target that counts, less the gradient of its loss."""
     import torch
 

@@ -71,9 +71,7 @@ def group_norm(x: Any, *parameters: Any, given: Sequence[str], groups: int, eps:
     return _constants(torch.native_group_norm(x.contiguous(), p.get("weight"), p.get("bias"), *_sizes(x), groups, eps))
 
 
-def batch_norm(
-    x: Any, *parameters: Any, given: Sequence[str], training: bool, momentum: float, eps: float
-) -> Any:
+def batch_norm(x: Any, *parameters: Any, given: Sequence[str], training: bool, momentum: float, eps: float) -> Any:
     """Run batch_norm; return the output and in training mean and rstd. Running statistics are updated in place."""
     import torch
 
@@ -102,7 +100,7 @@ def _mask(wants: Sequence[str]) -> list[bool]:
 
 
 def layer_norm_backward(
-    grad: Any, x: Any, mean: Any, rstd: Any, weight: Any = None, *, axes: int, weighted: bool, wants: Sequence[str]
+    grad: Any, x: Any, mean: Any, rstd: Any, weight: Any = None, *, axes: int, wants: Sequence[str]
 ) -> Any:
     """Run the gradients of layer_norm that are wanted."""
     import torch
@@ -113,19 +111,18 @@ def layer_norm_backward(
     return _wanted(wants, run(grad.contiguous(), x, shape, mean, rstd, weight, bias, _mask(wants)))
 
 
-def rms_norm_backward(
-    grad: Any, x: Any, rstd: Any, weight: Any = None, *, axes: int, weighted: bool, wants: Sequence[str]
-) -> Any:
+def rms_norm_backward(grad: Any, x: Any, rstd: Any, weight: Any = None, *, axes: int, wants: Sequence[str]) -> Any:
     """Run the gradients of rms_norm that are wanted."""
     normal = x * rstd
-    scaled = grad * weight if weighted else grad
+    scaled = grad if weight is None else grad * weight
     inner = (scaled * normal).mean(tuple(range(-axes, 0)), keepdim=True)
     dx = ((scaled - normal * inner) * rstd).to(x.dtype)
-    return _wanted(wants, (dx, (grad * normal).sum(tuple(range(x.ndim - axes))) if weighted else None))
+    by_weight = (grad * normal).sum(tuple(range(x.ndim - axes))) if "weight" in wants else None
+    return _wanted(wants, (dx, by_weight))
 
 
 def group_norm_backward(
-    grad: Any, x: Any, mean: Any, rstd: Any, weight: Any = None, *, groups: int, weighted: bool, wants: Sequence[str]
+    grad: Any, x: Any, mean: Any, rstd: Any, weight: Any = None, *, groups: int, wants: Sequence[str]
 ) -> Any:
     """Run the gradients of group_norm that are wanted."""
     import torch
@@ -135,14 +132,12 @@ def group_norm_backward(
     return _wanted(wants, made)
 
 
-def batch_norm_backward(
-    grad: Any, x: Any, mean: Any, rstd: Any, weight: Any = None, *, weighted: bool, wants: Sequence[str]
-) -> Any:
+def batch_norm_backward(grad: Any, x: Any, mean: Any, rstd: Any, weight: Any = None, *, wants: Sequence[str]) -> Any:
     """Run the gradients of batch_norm in training that are wanted."""
     import torch
 
-    run = torch.ops.aten.native_batch_norm_backward
-    return _wanted(wants, run(grad, x, weight, None, None, mean, rstd, True, 0.0, _mask(wants)))
+    run, training, eps = torch.ops.aten.native_batch_norm_backward, True, 0.0  # eps is in rstd already
+    return _wanted(wants, run(grad, x, weight, None, None, mean, rstd, training, eps, _mask(wants)))
 
 
 KINDS: dict[str, Callable[..., Any]] = {

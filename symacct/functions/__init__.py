@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from symacct.functions.arrange import chunk, concat, flip, pad, roll, split, stack, tile, tril, triu
+from symacct.functions.attention import rotary, scaled_dot_product_attention
+from symacct.functions.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from symacct.functions.creation import arange, causal_mask, full, ones, window_mask, zeros
+from symacct.functions.dropout import dropout
 from symacct.functions.lookup import embedding, gather, one_hot, scatter_add
 from symacct.functions.loss import cross_entropy, mse_loss
 from symacct.functions.moves import cast, clone, contiguous, detach, opaque, transfer
-from symacct.functions.normalization import (
-    batch_norm,
-    dropout,
-    group_norm,
-    layer_norm,
-    log_softmax,
-    logsumexp,
-    rms_norm,
-    softmax,
-)
+from symacct.functions.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from symacct.functions.orderings import argmax, cumsum, sort, top_k
 from symacct.functions.pointwise import (
     erf,
@@ -33,12 +34,30 @@ from symacct.functions.pointwise import (
     tanh,
     where,
 )
+from symacct.functions.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from symacct.functions.scan import associative_scan, linear_recurrence
+from symacct.functions.softmax import log_softmax, logsumexp, softmax
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
     "arange",
     "argmax",
     "associative_scan",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "cast",
     "causal_mask",
@@ -46,6 +65,12 @@ __all__ = [
     "clone",
     "concat",
     "contiguous",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "cumsum",
     "detach",
@@ -63,6 +88,9 @@ __all__ = [
     "log",
     "log_softmax",
     "logsumexp",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "minimum",
     "mse_loss",
@@ -73,7 +101,9 @@ __all__ = [
     "relu",
     "rms_norm",
     "roll",
+    "rotary",
     "rsqrt",
+    "scaled_dot_product_attention",
     "scatter_add",
     "sigmoid",
     "silu",

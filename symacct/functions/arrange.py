@@ -194,7 +194,7 @@ def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
     (b, c, h + 2, 2*p + w)
 
     """
-    given = [unwrap(w) if isinstance(x, Symbolic) else w for w in widths]
+    given = [_number(x, w) for w in widths]
     if len(given) % 2 or len(given) > 2 * x.ndim:
         msg = f"pad: {len(given)} widths for the shape {show_shape(sizes_of(x))}; two an axis, from the last{caller()}"
         raise ShapeError(msg)
@@ -208,19 +208,24 @@ def flip(x: Any, axes: Sequence[int]) -> Any:
     return apply("flip", x, axes=tuple(axes))
 
 
-def roll(x: Any, shift: int, axis: int) -> Any:
+def roll(x: Any, shift: Any, axis: int) -> Any:
     """Return a tensor shifted along an axis, the end put in front: a copy."""
-    return apply("roll", x, axes=(axis,), shifts=(shift,))
+    return apply("roll", x, axes=(axis,), shifts=(_number(x, shift),))
 
 
-def tril(x: Any, diagonal: int = 0) -> Any:
+def tril(x: Any, diagonal: Any = 0) -> Any:
     """Return a matrix with zeros above a diagonal: a copy."""
-    return apply("tril", x, diagonal=diagonal)
+    return apply("tril", x, diagonal=_number(x, diagonal))
 
 
-def triu(x: Any, diagonal: int = 0) -> Any:
+def triu(x: Any, diagonal: Any = 0) -> Any:
     """Return a matrix with zeros below a diagonal: a copy."""
-    return apply("triu", x, diagonal=diagonal)
+    return apply("triu", x, diagonal=_number(x, diagonal))
+
+
+def _number(x: Any, value: Any) -> Any:
+    """Return a number, or among symbolic tensors a size, as an attribute."""
+    return unwrap(value) if isinstance(x, Symbolic) else value
 
 
 def _axis(x: Any, axis: int, what: str) -> int:

@@ -23,7 +23,7 @@ def conv1d(  # noqa: PLR0917 # torch's order
     >>> def layer(x: "b c n", w: "o c k"):
     ...     return sa.conv1d(x, w)
     >>> sa.account(layer).flops
-    -2*b*c*k*o*(k - n - 1)
+    b*c*k*o*(-2*k + 2*n + 2)
 
     """
     return _conv(1, (x, w, bias), stride, padding, dilation=dilation, groups=groups)
@@ -71,7 +71,7 @@ def conv2d(  # noqa: PLR0917 # torch's order
     >>> a.flops, a.graph.tensors[-1].shape
     (18*b*c*h*o*w, (b, o, h, w))
     >>> sa.account(layer, convention=sa.Convention("2n", padding="exact")).at(b=1, c=1, h=10, w=10, o=1).flops
-    1568
+    Quantity(1568, 'FLOP')
 
     """
     return _conv(2, (x, w, bias), stride, padding, dilation=dilation, groups=groups)

@@ -8,6 +8,7 @@ from symacct.errors import ConventionError, ShapeError, one_of
 from symacct.rules.rule import show_shape
 from symacct.symbolic import apply
 from symacct.symbolic.builder import caller
+from symacct.symbolic.indexing import as_index
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -25,7 +26,7 @@ def cross_entropy(
     logits
         A symbolic or a torch tensor; the axis of classes is axis 1, or the only one, as in torch.
     targets
-        Whole numbers, ``Int[Tensor, "b s"]``: the shape of the logits without the axis of classes.
+        Integers, in the shape of the logits without the axis of classes; without a dtype taken as int64.
     reduction
         ``"mean"``, ``"sum"`` or ``"none"``.
     ignore_index
@@ -41,14 +42,15 @@ def cross_entropy(
     ------
     ConventionError
         For an unknown reduction.
+    DtypeError
+        For targets that are no integers.
     ShapeError
         If the targets do not fit, or `dim` is neither None nor -1.
 
     Examples
     --------
     >>> import symacct as sa
-    >>> from jaxtyping import Int
-    >>> def loss(logits: "b v", targets: "Int[Tensor, 'b']"):
+    >>> def loss(logits: "b v", targets: "b"):
     ...     return sa.cross_entropy(logits, targets)
     >>> sa.account(loss).flops
     5*b*v + 2*b + 2
@@ -56,8 +58,10 @@ def cross_entropy(
     """
     _check_reduction("cross_entropy", reduction)
     if dim not in (None, -1):
-        msg = f"cross_entropy: the classes are on axis {dim}; torch's layout (None) or the last axis (-1) are known{caller()}"
+        known = "torch's layout (None) and the last axis (-1) are known"
+        msg = f"cross_entropy: the classes are on axis {dim}; {known}{caller()}"
         raise ShapeError(msg)
+    targets = as_index(targets)
     rows = tuple(targets.shape)
     if dim is None or logits.ndim < 3:
         return _nll(logits, targets, reduction, ignore_index)

@@ -1,156 +1,13 @@
-"""Softmax, normalisation and dropout, with torch's arguments."""
+"""Normalisation, with torch's arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from symacct.errors import ConventionError, ShapeError
+from symacct.errors import ShapeError
 from symacct.rules.rule import show_shape
 from symacct.symbolic import Dim, apply
 from symacct.symbolic.builder import caller
-
-
-def softmax(x: Any, dim: int = -1) -> Any:
-    """Return ``exp(x) / sum(exp(x))`` along an axis: 5n operations a row of n (5n - 2 under ``exact``).
-
-    n for the largest element, n to take it off, n exponentials, n for their sum, n divisions.
-
-    Parameters
-    ----------
-    x
-        A symbolic or a torch tensor.
-    dim
-        The axis along which the output sums to 1.
-
-    Returns
-    -------
-    A tensor of the same shape. Its gradient needs the output alone.
-
-    Raises
-    ------
-    ShapeError
-        If there is no such axis.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> def scores(x: "b n"):
-    ...     return sa.softmax(x)
-    >>> sa.account(scores).flops, sa.account(scores, convention="exact").flops
-    (5*b*n, b*(5*n - 2))
-
-    """
-    return apply("softmax", x, axis=dim)
-
-
-def log_softmax(x: Any, dim: int = -1) -> Any:
-    """Return ``x - log(sum(exp(x)))`` along an axis: 5n + 1 operations a row of n (5n - 1 under ``exact``).
-
-    n for the largest element, n to take it off, n exponentials, n for their sum, a logarithm, n to take it off.
-
-    Parameters
-    ----------
-    x
-        A symbolic or a torch tensor.
-    dim
-        The axis along which the exponentials of the output sum to 1.
-
-    Returns
-    -------
-    A tensor of the same shape. Its gradient needs the output alone.
-
-    Raises
-    ------
-    ShapeError
-        If there is no such axis.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> def scores(x: "b n"):
-    ...     return sa.log_softmax(x)
-    >>> sa.account(scores).flops
-    b*(5*n + 1)
-
-    """
-    return apply("log_softmax", x, axis=dim)
-
-
-def logsumexp(x: Any, dim: int | Sequence[int], *, keepdim: bool = False) -> Any:
-    """Return ``log(sum(exp(x)))`` over axes: 4n + 2 operations an output of n (4n under ``exact``).
-
-    n for the largest element, n to take it off, n exponentials, n for their sum, a logarithm, and the largest again.
-
-    Parameters
-    ----------
-    x
-        A symbolic or a torch tensor.
-    dim
-        The axis or axes to sum over.
-    keepdim
-        Whether these stay, at size 1.
-
-    Returns
-    -------
-    A tensor without these axes. Its gradient needs the input and the output.
-
-    Raises
-    ------
-    ShapeError
-        If there is no such axis.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> def scores(x: "b n"):
-    ...     return sa.logsumexp(x, -1)
-    >>> sa.account(scores).flops
-    2*b*(2*n + 1)
-
-    """
-    return apply("logsumexp", x, axes=(dim,) if isinstance(dim, int) else tuple(dim), keepdims=keepdim)
-
-
-def dropout(x: Any, p: float = 0.5, training: bool = True) -> Any:  # noqa: FBT001, FBT002 # torch's arguments
-    """Return ``x * mask``, the mask 0 with probability p, else ``1/(1 - p)``: 2 operations an element.
-
-    A division scales the mask, a multiply applies it; the mask is drawn, written and kept in the dtype of x, as torch
-    does on a CPU. Nothing is done with ``p=0`` or out of training.
-
-    Parameters
-    ----------
-    x
-        A symbolic or a torch tensor.
-    p
-        The probability of a zero, from 0 to 1.
-    training
-        Whether to drop at all.
-
-    Returns
-    -------
-    A tensor of the same shape, or x itself.
-
-    Raises
-    ------
-    ConventionError
-        For a p that is no probability.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> def layer(x: "n"):
-    ...     return sa.dropout(x, 0.1)
-    >>> sa.account(layer, dtype="fp32").flops, sa.account(layer, dtype="fp32").bytes
-    (2*n, 12*n)
-
-    """
-    if not 0 <= p <= 1:
-        msg = f"dropout: p is {p}; a probability is from 0 to 1"
-        raise ConventionError(msg)
-    if not training or p == 0:
-        return x
-    return x * 0.0 if p == 1 else apply("dropout", x, p=p)[0]
 
 
 def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
@@ -254,7 +111,7 @@ def group_norm(x: Any, num_groups: Any, weight: Any = None, bias: Any = None, ep
     Raises
     ------
     ShapeError
-        If x has no channels, the groups do not divide them, or a parameter has another shape.
+        If x has no channels, the groups do not divide them, a parameter has another shape, or a bias has no weight.
 
     Examples
     --------
@@ -265,11 +122,14 @@ def group_norm(x: Any, num_groups: Any, weight: Any = None, bias: Any = None, ep
     b*(5*c*h*w + 32)
 
     """
+    if bias is not None and weight is None:
+        msg = f"group_norm: a bias without a weight, of which torch makes no gradient; give both{caller()}"
+        raise ShapeError(msg)
     groups = num_groups.value if type(num_groups) is Dim else num_groups
     return _affine("group_norm", x, {"weight": weight, "bias": bias}, groups=groups, eps=eps)[0]
 
 
-def batch_norm(
+def batch_norm(  # noqa: PLR0917 # torch's arguments
     x: Any,
     running_mean: Any = None,
     running_var: Any = None,

@@ -1,5 +1,7 @@
 """What is computed: tensors with symbolic shapes and the operations between them, as one frozen value."""
 
+from __future__ import annotations
+
 from symacct.graph.types import (
     Condition,
     Einsum,

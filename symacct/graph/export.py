@@ -53,12 +53,10 @@ def to_graphml(graph: Graph) -> str:
 def to_dot(graph: Graph) -> str:
     """Return the graph in Graphviz' language: operations as boxes, tensors on the edges."""
     lines = ["digraph symacct {", "  rankdir=TB;", '  node [shape=box, fontname="monospace"];']
-    for i in graph.inputs:
-        lines.append(f"  t{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];")
+    lines += [f"  t{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];" for i in graph.inputs]
     lines += [f"  o{op.id} [label={_quoted(op.label)}];" for op in graph.ops]
     lines += [f"  {a} -> {b} [label={_quoted(label)}];" for a, b, label in _links(graph)]
-    for i in graph.outputs:
-        lines.append(f"  out{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];")
+    lines += [f"  out{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];" for i in graph.outputs]
     return "\n".join([*lines, "}"])
 
 

@@ -48,7 +48,8 @@ def _graph(graph: Graph) -> dict[str, Any]:
 
 
 def _read_graph(data: Mapping[str, Any]) -> Graph:
-    tensors = tuple(Tensor(**{**t, "shape": _read(t["shape"]), "strides": _read(t["strides"])}) for t in data["tensors"])
+    read = [{**t, "shape": _read(t["shape"]), "strides": _read(t["strides"])} for t in data["tensors"]]
+    tensors = tuple(Tensor(**t) for t in read)
     ops = tuple(
         Op(
             **{

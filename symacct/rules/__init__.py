@@ -9,8 +9,10 @@ from symacct.errors import UnknownOpError, one_of
 from symacct.graph import Op
 from symacct.rules import (
     activations,
+    attention,
     contraction,
     control,
+    convolution,
     copies,
     creation,
     dropout,
@@ -21,7 +23,9 @@ from symacct.rules import (
     opaque,
     orderings,
     pointwise,
+    pooling,
     reductions,
+    rotary,
     scan,
     softmax,
     views,
@@ -30,8 +34,10 @@ from symacct.rules.rule import Read, Rule
 
 FAMILIES = (
     activations,
+    attention,
     contraction,
     control,
+    convolution,
     copies,
     creation,
     dropout,
@@ -42,7 +48,9 @@ FAMILIES = (
     opaque,
     orderings,
     pointwise,
+    pooling,
     reductions,
+    rotary,
     scan,
     softmax,
     views,
@@ -51,7 +59,7 @@ RULES: dict[str, Rule] = {kind: rule for family in FAMILIES for kind, rule in fa
 FORMULAS: dict[Key, Mapping[Key, int]] = {
     name: parts for family in FAMILIES for name, parts in getattr(family, "FORMULAS", {}).items()
 }
-"""What named functions are made of, by (name, "points" or "outputs")."""
+"""What named functions are made of, by name and role: "points" (its elements), "outputs", and others of its own."""
 
 __all__ = ["FORMULAS", "RULES", "Read", "Rule", "rule_of"]
 

@@ -28,6 +28,7 @@ from symacct.rules.rule import (
     Out,
     Residual,
     Rule,
+    check_sizes,
     no_second_gradient,
     out_of,
     show_shape,
@@ -40,8 +41,8 @@ from symacct.rules.taps import (
     places,
     real_kernel,
     real_places,
-    real_taps,
     real_windows,
+    work_of_windows,
 )
 
 Slides = tuple[Slide, ...]
@@ -91,6 +92,7 @@ def shape_of_transpose(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...
     _check_groups(x, w, channels, attrs)
     out = multiply(w.shape[1], attrs["groups"])
     _check_bias(inputs, out)
+    check_sizes(attrs["sizes"])
     return (Out((*batch, out, *attrs["sizes"]), x.dtype),)  # type: ignore[arg-type]
 
 
@@ -145,9 +147,7 @@ def work_of_conv(op: Op, graph: Graph) -> Work:
     axes = slides_of(op, graph)
     rows = product(out.shape[: -len(axes)])
     return {
-        **contraction(
-            multiply(rows, w.shape[1]), rows, axes, [x.windows for x in axes], [real_windows(x) for x in axes]
-        ),
+        **work_of_windows(axes, multiply(rows, w.shape[1]), rows, [(x.windows, real_windows(x)) for x in axes]),
         **_bias(op, out.numel),
     }
 
@@ -158,9 +158,7 @@ def work_of_transpose(op: Op, graph: Graph) -> Work:
     axes = slides_of(op, graph)
     channels, rows = product(x.shape[: -len(axes)]), product(out.shape[: -len(axes)])
     return {
-        **contraction(
-            multiply(channels, w.shape[1]), rows, axes, [places(x) for x in axes], [real_places(x) for x in axes]
-        ),
+        **work_of_windows(axes, multiply(channels, w.shape[1]), rows, [(places(x), real_places(x)) for x in axes]),
         **_bias(op, out.numel),
     }
 
@@ -171,31 +169,7 @@ def work_of_weight(op: Op, graph: Graph) -> Work:
     axes = slides_of(op, graph)
     rows = multiply(product(grad.shape[: -len(axes)]), out.shape[1])
     pairs = multiply(out.shape[0], out.shape[1])
-    return contraction(rows, pairs, axes, [x.kernel for x in axes], [real_kernel(x) for x in axes])
-
-
-def contraction(
-    point_rows: Expr,
-    output_rows: Expr,
-    axes: Slides,
-    *,
-    outputs: Sequence[Expr],
-    real_outputs: Sequence[Expr | None],
-    primitive: str = "contract",
-) -> Work:
-    """Return the work of windows: taps along all axes times rows, summed to outputs, and what padding takes off."""
-    points = multiply(point_rows, product(x.taps for x in axes))
-    sums = multiply(output_rows, product(outputs))
-    work = {(primitive, "points"): points, (primitive, "outputs"): sums}
-    real = [real_taps(x) for x in axes]
-    exact = f"{primitive}@padding=exact"
-    if None in real or None in real_outputs:
-        return {**work, (f"{exact}@unknown", "taps on padding"): 1}
-    off = {
-        (exact, "points"): add((multiply(point_rows, product(real)), -points)),  # type: ignore[arg-type]
-        (exact, "outputs"): add((multiply(output_rows, product(real_outputs)), -sums)),  # type: ignore[arg-type]
-    }
-    return {**work, **{key: amount for key, amount in off.items() if amount != 0}}
+    return work_of_windows(axes, rows, pairs, [(x.kernel, real_kernel(x)) for x in axes])
 
 
 def _bias(op: Op, outputs: Expr) -> Work:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from symacct.expr import Expr, Size, add, at_most
-from symacct.graph import Einsum, Graph, Tensor
+from symacct.graph import Einsum, Tensor
 from symacct.rules.rule import contiguous, strides_of
 from symacct.rules.strides import plain
 

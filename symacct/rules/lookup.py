@@ -148,19 +148,19 @@ def gradient_of_scatter_add(b: Backward) -> tuple[Any, ...]:
     return (grad, None, picked)
 
 
-def _source(op: Op) -> int:
-    """Return the tensor that is put back: the last input of scatter_add, else the first."""
-    return op.inputs[-1] if op.kind == "scatter_add" else op.inputs[0]
+def _put(op: Op) -> int:
+    """Return a tensor of the shape of what is put back: the rows' gradient, else the indices."""
+    return op.inputs[0] if op.kind == "embedding_backward" else op.inputs[1]
 
 
 def _places(op: Op, graph: Graph) -> Read:
-    shape = graph.tensors[_source(op)].shape
+    shape = graph.tensors[_put(op)].shape
     return Read(op.outputs[0], shape, last_axis(shape))
 
 
 def work_of_adding(op: Op, graph: Graph) -> Work:
     """Return an addition for every element that is put back."""
-    return {("add", "points"): graph.tensors[_source(op)].numel}
+    return {("add", "points"): graph.tensors[_put(op)].numel}
 
 
 def reads_of_adding(op: Op, graph: Graph) -> tuple[Read, ...]:

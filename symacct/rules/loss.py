@@ -106,7 +106,7 @@ def reads_of_nll_loss(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 
 def reads_of_nll_loss_backward(op: Op, graph: Graph) -> tuple[Read, ...]:
-    """Read the gradient of the loss, the targets, and for a mean their number; the log-probabilities only tell a shape."""
+    """Read the gradient and the targets, for a mean their number; the log-probabilities only tell a shape."""
     grad, _, targets, total = (whole(graph, i) for i in op.inputs)
     return (grad, targets, total) if op.attrs["reduction"] == "mean" else (grad, targets)
 
@@ -153,7 +153,9 @@ def gradient_of_mse_loss(b: Backward) -> tuple[Any, ...]:
 
 
 RULES = {
-    "mse_loss": Rule("loss", shape_of_mse_loss, work_of_mse_loss, residuals=keep_of_mse_loss, gradient=gradient_of_mse_loss),
+    "mse_loss": Rule(
+        "loss", shape_of_mse_loss, work_of_mse_loss, residuals=keep_of_mse_loss, gradient=gradient_of_mse_loss
+    ),
     "nll_loss": Rule(
         "loss",
         shape_of_nll_loss,

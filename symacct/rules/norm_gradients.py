@@ -67,10 +67,9 @@ def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
 
 def work(op: Op, graph: Graph) -> Work:
     """Return the elements and the sums of each gradient that is wanted."""
-    name = "rms_norm_backward" if op.kind == "rms_norm_backward" else "layer_norm_backward"
-    numel = graph.tensors[op.inputs[1]].numel
-    weighted = "x" in op.attrs["wants"] and op.attrs["weighted"]
-    return _work(name, op, graph, op.attrs["wants"]) | ({(name, "weighted"): numel} if weighted else {})
+    name, wants = "rms_norm_backward" if op.kind == "rms_norm_backward" else "layer_norm_backward", op.attrs["wants"]
+    scaled: dict[Key, Expr] = {(name, "weighted"): graph.tensors[op.inputs[1]].numel}
+    return _work(name, op, graph, wants) | (scaled if "x" in wants and _weighted(op) else {})
 
 
 def work_of_batch_norm(op: Op, graph: Graph) -> Work:
@@ -78,20 +77,23 @@ def work_of_batch_norm(op: Op, graph: Graph) -> Work:
     name, wants = "batch_norm_backward", op.attrs["wants"]
     if "x" not in wants:
         return _work(name, op, graph, wants)
-    channels = graph.tensors[op.inputs[1]].shape[1]
-    scaled = {(name, "weighted"): channels} if op.attrs["weighted"] else {}
-    return _work(name, op, graph, ("x", "weight", "bias")) | scaled
+    scaled: dict[Key, Expr] = {(name, "weighted"): graph.tensors[op.inputs[1]].shape[1]}
+    return _work(name, op, graph, ("x", "weight", "bias")) | (scaled if _weighted(op) else {})
 
 
 def _work(name: str, op: Op, graph: Graph, wants: Sequence[str]) -> dict[Key, Expr]:
-    x = graph.tensors[op.inputs[1]]
-    rstd = graph.tensors[op.inputs[-2 if op.attrs["weighted"] else -1]]
+    x, rstd = graph.tensors[op.inputs[1]], graph.tensors[op.inputs[-2 if _weighted(op) else -1]]
     parameter = product(x.shape[-op.attrs["axes"] :]) if "axes" in op.attrs else x.shape[1]
     out: dict[Key, Expr] = {(name, "points"): x.numel}
     for wanted in wants:
         out[name, f"{wanted} points"] = x.numel
         out[name, f"{wanted} outputs"] = rstd.numel if wanted == "x" else parameter
     return out
+
+
+def _weighted(op: Op) -> bool:
+    """Whether a weight comes after the statistics: mean and rstd, or rstd alone."""
+    return len(op.inputs) > (3 if op.kind == "rms_norm_backward" else 4)
 
 
 def gradient_of_layer_norm(b: Backward) -> tuple[Any, ...]:
@@ -137,8 +139,7 @@ def _fused(b: Backward, kind: str, shared: tuple[int, ...], **attrs: Any) -> tup
     if wants == ("bias",):
         return _in_order(b, {"bias": b.apply("sum", b.grads[0], axes=shared, keepdims=False)})
     weight = [w for called, w in _given(b).items() if called == "weight"]
-    kept = (b.inputs[0], *b.outputs[1:], *weight)
-    made = b.apply(kind, b.grads[0], *kept, weighted=bool(weight), wants=wants, **attrs)
+    made = b.apply(kind, b.grads[0], b.inputs[0], *b.outputs[1:], *weight, wants=wants, **attrs)
     return _in_order(b, dict(zip(wants, made if isinstance(made, tuple) else (made,), strict=True)))
 
 

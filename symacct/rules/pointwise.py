@@ -1,7 +1,7 @@
 """Element-wise operations: one call of a function an output element, whatever the operands broadcast from.
 
 Gradients and what is kept for them are torch's: a product keeps the factor that the other's gradient needs, `sqrt`
-its output, `log` its input. A number beside a tensor (``attrs["scalar"]``, on the side ``attrs["side"]``) keeps nothing.
+its output, `log` its input. A number may stand beside a tensor: ``attrs["scalar"]``, on the side ``attrs["side"]``.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from symacct.conventions import Work
 from symacct.errors import ShapeError
 from symacct.expr import product
 from symacct.graph import Condition, Graph, Op, Tensor
-from symacct.rules.convolution import Slides, contraction, slides, window_count
+from symacct.rules.convolution import Slides, slides, window_count
 from symacct.rules.rule import Attrs, Backward, Out, Residual, Rule, no_second_gradient, out_of, show_shape, sizes_of
-from symacct.rules.taps import conditions, places, real_places, real_windows
+from symacct.rules.taps import conditions, places, real_places, real_windows, work_of_windows
 
 
 def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -58,7 +58,7 @@ def work(op: Op, graph: Graph) -> Work:
     """Return a reduction of every window; of a mean a division an output."""
     out, axes = out_of(op, graph), slides_of(op, graph)
     rows = product(out.shape[: -len(axes)])
-    reduced = contraction(rows, rows, axes, [x.windows for x in axes], [real_windows(x) for x in axes], "reduce")
+    reduced = work_of_windows(axes, rows, rows, [(x.windows, real_windows(x)) for x in axes], "reduce")
     return {**reduced, ("div", "points"): out.numel} if op.kind == "avg_pool" else reduced
 
 
@@ -66,7 +66,7 @@ def work_of_mean_gradient(op: Op, graph: Graph) -> Work:
     """Return a division a window, and sums of what falls on each place."""
     grad, axes = graph.tensors[op.inputs[0]], slides_of(op, graph)
     rows = product(grad.shape[: -len(axes)])
-    reduced = contraction(rows, rows, axes, [places(x) for x in axes], [real_places(x) for x in axes], "reduce")
+    reduced = work_of_windows(axes, rows, rows, [(places(x), real_places(x)) for x in axes], "reduce")
     return {**reduced, ("div", "points"): grad.numel}
 
 

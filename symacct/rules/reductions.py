@@ -21,6 +21,7 @@ from symacct.rules.rule import (
     keep_input_and_output,
     out_of,
     reduced,
+    whole,
     write_all,
 )
 
@@ -51,8 +52,8 @@ def work_of_mean(op: Op, graph: Graph) -> Work:
 
 def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
     """Read the input once; a row is what is reduced."""
-    x = graph.tensors[op.inputs[0]]
-    return (Read(x.id, x.shape, tuple(axis_of(a, len(x.shape)) for a in op.attrs["axes"])),)
+    x = whole(graph, op.inputs[0])
+    return (Read(x.tensor, x.shape, tuple(axis_of(a, len(x.shape)) for a in op.attrs["axes"])),)
 
 
 def _restored(b: Backward, value: Any) -> Any:

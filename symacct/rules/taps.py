@@ -8,10 +8,12 @@ way from the other end. Two taps share a place where the window moves on by ``di
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 from typing import NamedTuple
 
-from symacct.expr import Expr, Poly, Size, add, at_most, ceildiv, multiply
+from symacct.conventions import Key, Work
+from symacct.expr import Expr, Poly, Size, add, at_most, ceildiv, multiply, product
 from symacct.graph import Condition
 
 
@@ -124,6 +126,42 @@ def real_kernel(x: Slide) -> Size:
         ends = ((_outside(x, x.padding, j), _outside(x, x.behind, x.kernel - 1 - j)) for j in range(x.kernel))
         return sum(a + b < x.windows for a, b in ends)
     return x.kernel
+
+
+def work_of_windows(
+    axes: Sequence[Slide],
+    point_rows: Expr,
+    sum_rows: Expr,
+    sums: Sequence[tuple[Expr, Expr | None]],
+    primitive: str = "contract",
+) -> Work:
+    """Return the work of windows: taps along all axes times rows, how many sums they make, what padding takes off.
+
+    Parameters
+    ----------
+    axes
+        How the window slides along each axis.
+    point_rows, sum_rows
+        What taps, and sums, come times: batch and channels.
+    sums
+        Along each axis how many sums the taps make, with and without padding; None where there is no closed form.
+    primitive
+        ``"contract"`` or ``"reduce"``.
+
+    """
+    points = multiply(point_rows, product(x.taps for x in axes))
+    made = multiply(sum_rows, product(n for n, _ in sums))
+    work: dict[Key, Expr] = {(primitive, "points"): points, (primitive, "outputs"): made}
+    exact = f"{primitive}@padding=exact"
+    real = [real_taps(x) for x in axes]
+    left = [n for _, n in sums]
+    if None in real or None in left:
+        return {**work, (f"{exact}@unknown", "taps on padding"): 1}
+    off = {
+        (exact, "points"): add((multiply(point_rows, product(n for n in real if n is not None)), -points)),
+        (exact, "outputs"): add((multiply(sum_rows, product(n for n in left if n is not None)), -made)),
+    }
+    return {**work, **{key: amount for key, amount in off.items() if amount != 0}}
 
 
 def conditions(x: Slide) -> list[Condition]:

@@ -93,6 +93,9 @@ class Symbolic:
     def __rtruediv__(self, other: Any) -> Any:
         return binary("div", other, self)
 
+    def __abs__(self) -> Any:
+        return record("abs", (self,), {})
+
     def __neg__(self) -> Any:
         return record("neg", (self,), {})
 

@@ -181,6 +181,7 @@ PAIRS = [
 
 
 @given(st.sampled_from(PAIRS), st.sampled_from(["flops", "bytes"]), st.data())
+@settings(max_examples=60)
 def test_the_region_says_which_is_cheaper_at_any_sizes(pair, of, data):
     a, b = (sa.account(pattern, **options) for pattern, options in pair)
     found = sa.compare(a, b, of=of)

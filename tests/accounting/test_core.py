@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symacct as sa
@@ -211,6 +211,7 @@ def test_at_says_what_is_wrong_with_sizes():
 
 
 @given(st.tuples(*[st.integers(1, 10**6)] * 3), st.sampled_from(["2n", "exact"]))
+@settings(max_examples=50)
 def test_at_is_the_closed_form_at_the_sizes(sizes, convention):
     account = sa.account(MATMUL, convention=convention)
     at = dict(zip("bdk", sizes, strict=True))

@@ -26,7 +26,7 @@ def test_every_example_in_help_runs(run, name: str) -> None:
     shown = run(name, "--help")
     assert (shown.code, shown.err) == (0, "")
     examples = re.findall(r"^ +symacct (.*)$", shown.out, re.MULTILINE)
-    assert len(examples) == 2
+    assert len(examples) >= 2
     for example in examples:
         ran = run(*shlex.split(example))
         assert (ran.code, ran.err) == (0, "")

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 import sympy
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from symacct.errors import ExpressionError, UndefinedSizeError
@@ -119,6 +119,7 @@ def test_a_product_divided_by_a_factor_is_the_other(a, b):
 
 
 @given(polys, polys, polys, sizes)
+@settings(max_examples=60)
 def test_quotients_have_the_value_of_the_quotient(a, b, c, at):
     a, b, c = (build(t, name) for t in (a, b, c))
     assume(b != 0 and c != 0)
@@ -129,6 +130,7 @@ def test_quotients_have_the_value_of_the_quotient(a, b, c, at):
 
 
 @given(polys, polys)
+@settings(max_examples=50)
 def test_quotients_agree_with_sympy(a, b):
     assume(build(b, name) != 0)
     ours = to_sympy(divide(build(a, name), build(b, name)))
@@ -136,6 +138,7 @@ def test_quotients_agree_with_sympy(a, b):
 
 
 @given(trees, st.fixed_dictionaries(dict.fromkeys(NAMES, polys)), sizes)
+@settings(max_examples=60)
 def test_substitution_is_simultaneous(tree, inner, at):
     x = build(tree, name)
     put = {n: build(t, name) for n, t in inner.items()}

@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from symacct.expr import equal, evaluate, name, power, read, to_latex, to_text
@@ -58,6 +58,7 @@ def test_term_by_term_text_reads_back_with_powers_of_sums_too(terms):
 
 
 @given(sums, st.lists(st.tuples(sums, st.integers(1, 3)), min_size=1, max_size=3))
+@settings(max_examples=40)
 def test_text_of_a_fraction_reads_back(above, below):
     x = build(above)
     for tree, exponent in below:
@@ -67,6 +68,7 @@ def test_text_of_a_fraction_reads_back(above, below):
 
 
 @given(sums, sums, sums, sums)
+@settings(max_examples=40)
 def test_text_of_a_sum_of_fractions_means_the_same(a, b, c, d):
     b, d = build(b), build(d)
     assume(b != 0 and d != 0)

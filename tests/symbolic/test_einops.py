@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import random
+import re
+
 import einops
 import pytest
 
@@ -9,7 +13,8 @@ import symacct as sa
 from symacct.errors import ShapeError, SizeError, SymacctError, UndefinedSizeError
 from symacct.expr import evaluate, name
 from symacct.rules import rule_of
-from symacct.symbolic import Builder, Symbolic
+from symacct.rules.rule import strides_of
+from symacct.symbolic import Builder, Symbolic, wrap
 
 torch = pytest.importorskip("torch")
 
@@ -124,7 +129,7 @@ def test_a_size_that_is_a_name_is_no_number(asked, error):
 
 
 def test_divisions_become_conditions_also_the_second_time():
-    """einops remembers its recipes, so a division is executed once only: the condition lies in the shape."""
+    """Recipes are remembered by einops, so a division is executed once only: the condition lies in the shape."""
     for _ in range(2):
         graph = sa.account(lambda x: einops.rearrange(x, "b (h k) -> h b k", h=4), x="b d").graph
         assert [str(c) for c in graph.conditions] == ["4 divides d"]
@@ -157,8 +162,47 @@ def test_heads_times_hidden_is_solved_for_a_name():
 
 
 def test_errors_of_shapes_name_both_and_the_line():
+    x = symbolic("b", "s", "d")
     with pytest.raises(ShapeError, match=r"\(b, s, d\) and \(s, d\)") as caught:
-        x = symbolic("b", "s", "d")
         einops.einsum(x, x[0], "b s d, b d -> s")
     assert "test_einops.py:" in str(caught.value)
     assert "einops.py" not in str(caught.value).replace("test_einops.py", "")
+
+
+def random_rearrangement(rng: random.Random) -> tuple[str, str, dict[str, int]]:
+    """Draw a pattern of composite axes on both sides, and numbers for the names: primes, all different."""
+    sizes = dict(zip("abcde"[: rng.randint(2, 5)], rng.sample([2, 3, 5, 7, 11], 5), strict=False))
+
+    def side() -> str:
+        names = rng.sample(list(sizes), len(sizes))
+        groups: list[list[str]] = [[]]
+        for n in names:
+            groups[-1].append(n)
+            if rng.random() < 0.6:
+                groups.append([])
+        return " ".join(f"({' '.join(g)})" if len(g) > 1 else g[0] for g in groups if g)
+
+    return side(), side(), sizes
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_rearrangements_have_einops_values_and_copy_where_torch_does(seed):
+    rng = random.Random(seed)  # noqa: S311
+    views = 0
+    for _ in range(60):
+        left, right, sizes = random_rearrangement(rng)
+        inside = {n: name(n) for n in sizes}
+        shape = [math.prod(inside[n] for n in axis.strip("()").split()) for axis in re.findall(r"\([^)]*\)|\w", left)]
+        x = torch.arange(math.prod(sizes.values())).reshape([evaluate(s, sizes) for s in shape])
+        expected = einops.rearrange(x, f"{left} -> {right}", **sizes)
+        given = symbolic(*shape)
+        out = einops.rearrange(given, f"{left} -> {right}", **{n: wrap(s) for n, s in inside.items()})
+        told = f"{left} -> {right} at {sizes}"
+        assert [evaluate(s, sizes) for s in out.tensor.shape] == list(expected.shape), told
+        shares = expected.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        assert (given.id in (out.id, out.tensor.storage)) == shares, told
+        assert [evaluate(s, sizes) for s in strides_of(out.tensor)] == list(expected.stride()), told
+        graph = given.builder.graph([out.id])
+        assert torch.equal(run(graph, sizes, inputs=[x]).outputs[0], expected), told
+        views += shares
+    assert 0 < views < 60

@@ -164,7 +164,11 @@ def mse_loss(m: Machine, x: Array, y: Array, *, reduction: str) -> Array:
 
 def squared(arrays: list[Array], *, reduction: str) -> list[Array]:
     x, y = arrays
-    return [{"none": (x - y) ** 2, "sum": np.linalg.norm(x - y) ** 2, "mean": np.var(x - y) + np.mean(x - y) ** 2}[reduction]]
+    return [
+        {"none": (x - y) ** 2, "sum": np.linalg.norm(x - y) ** 2, "mean": np.var(x - y) + np.mean(x - y) ** 2}[
+            reduction
+        ]
+    ]
 
 
 def moved_by_nll_loss(variant: Variant, graph: Graph) -> list[tuple[int, Axes]]:
@@ -173,7 +177,7 @@ def moved_by_nll_loss(variant: Variant, graph: Graph) -> list[tuple[int, Axes]]:
     return [(0, targets), (1, targets), *((i, graph.tensors[i].shape) for i in graph.outputs)]
 
 
-def moved_by_its_gradient(variant: Variant, graph: Graph) -> list[tuple[int, Axes]]:
+def moved_by_its_gradient(variant: Variant, _graph: Graph) -> list[tuple[int, Axes]]:
     """The log-probabilities only tell a shape; zeros are written, then the places of the targets."""
     g, log_probs, targets, total = variant.operands
     number = [(3, total)] if variant.attrs["reduction"] == "mean" else []
@@ -215,9 +219,7 @@ KINDS = {
         (Variant((BS,)),),
     ),
     "dropout": Kind(dropout, dropped, (Variant((BS,), {"p": P}),)),
-    "nll_loss": Kind(
-        nll_loss, looked_up, NLL, moved_by_nll_loss, elements=lambda _variant, arrays: arrays[1].size
-    ),
+    "nll_loss": Kind(nll_loss, looked_up, NLL, moved_by_nll_loss, elements=lambda _variant, arrays: arrays[1].size),
     "nll_loss_backward": Kind(
         nll_loss_backward,
         put_back,
@@ -225,9 +227,7 @@ KINDS = {
         moved_by_its_gradient,
         elements=lambda _variant, arrays: arrays[2].size,
     ),
-    "mse_loss": Kind(
-        mse_loss, squared, tuple(Variant((BS, BS), {"reduction": r}) for r in REDUCTIONS)
-    ),
+    "mse_loss": Kind(mse_loss, squared, tuple(Variant((BS, BS), {"reduction": r}) for r in REDUCTIONS)),
 }
 
 CHECKS = checks(KINDS)

@@ -114,56 +114,52 @@ def expected_batch_norm(arrays: list[Array], **attrs: Any) -> list[Array]:
 
 
 def layer_norm_backward(
-    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, axes: int, weighted: bool, wants: Given
+    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, axes: int, wants: Given
 ) -> tuple[Array, ...]:
-    del weighted
     last, first = range(x.ndim - axes, x.ndim), range(x.ndim - axes)
     normal = (x - mean) * rstd
     made = {}
     if "x" in wants:
         made["x"] = _back_through_rows(m, g * weight[0] if weight else g, normal, rstd, last)
-    return _with_parameters(m, made, g, normal, first, wants)
+    return _chosen(made | _parameters(m, g, normal, first, wants), wants)
 
 
 def rms_norm_backward(
-    m: Machine, g: Array, x: Array, rstd: Array, *weight: Array, axes: int, weighted: bool, wants: Given
+    m: Machine, g: Array, x: Array, rstd: Array, *weight: Array, axes: int, wants: Given
 ) -> tuple[Array, ...]:
-    del weighted
     last, first = range(x.ndim - axes, x.ndim), range(x.ndim - axes)
     normal = x * rstd
     made = {}
     if "x" in wants:
         scaled = g * weight[0] if weight else g
         made["x"] = (scaled - normal * (m.sums(scaled * normal, last) / prod(x.shape[-axes:]))) * rstd
-    return _with_parameters(m, made, g, normal, first, wants)
+    return _chosen(made | _parameters(m, g, normal, first, wants), wants)
 
 
 def group_norm_backward(
-    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, groups: int, weighted: bool, wants: Given
+    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, groups: int, wants: Given
 ) -> tuple[Array, ...]:
-    del weighted
     rows = (len(x), groups, x[0].size // groups)
     normal = (x.reshape(rows) - mean[:, :, None]) * rstd[:, :, None]
     made = {}
     if "x" in wants:
         scaled = g * weight[0].reshape(_wide(x)) if weight else g
         made["x"] = _back_through_rows(m, scaled.reshape(rows), normal, rstd[:, :, None], [2]).reshape(x.shape)
-    return _with_parameters(m, made, g, normal.reshape(x.shape), PLACES, wants)
+    return _chosen(made | _parameters(m, g, normal.reshape(x.shape), PLACES, wants), wants)
 
 
 def batch_norm_backward(
-    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, weighted: bool, wants: Given
+    m: Machine, g: Array, x: Array, mean: Array, rstd: Array, *weight: Array, wants: Given
 ) -> tuple[Array, ...]:
-    del weighted
     normal = (x - mean.reshape(_wide(x))) * rstd.reshape(_wide(x))
     if "x" not in wants:
-        return _with_parameters(m, {}, g, normal, PLACES, wants)
+        return _chosen(_parameters(m, g, normal, PLACES, wants), wants)
     by_weight, by_bias = m.sums(g * normal, PLACES), m.sums(g, PLACES)
     n = x.size // x.shape[1]
     scale = (rstd * weight[0] if weight else rstd).reshape(_wide(x))
     dx = (g - by_bias / n - normal * (by_weight / n)) * scale
     made = {"x": dx, "weight": by_weight.ravel(), "bias": by_bias.ravel()}
-    return tuple(made[w] for w in wants)
+    return _chosen(made, wants)
 
 
 def _back_through_rows(m: Machine, g: Array, normal: Array, rstd: Array, row: Sequence[int]) -> Array:
@@ -171,32 +167,31 @@ def _back_through_rows(m: Machine, g: Array, normal: Array, rstd: Array, row: Se
     return (g - m.sums(g, row) / n - normal * (m.sums(g * normal, row) / n)) * rstd
 
 
-def _with_parameters(
-    m: Machine, made: dict[str, Array], g: Array, normal: Array, shared: Sequence[int], wants: Given
-) -> tuple[Array, ...]:
-    """Add the gradients of weight and bias: sums over the axes that share them."""
+def _parameters(m: Machine, g: Array, normal: Array, shared: Sequence[int], wants: Given) -> dict[str, Array]:
+    """The gradients of weight and bias that are wanted: sums over the axes that share them."""
     gone = tuple(shared)
-    if "weight" in wants:
-        made["weight"] = m.sums(g * normal, gone).squeeze(gone)
-    if "bias" in wants:
-        made["bias"] = m.sums(g, gone).squeeze(gone)
+    terms = {"weight": lambda: g * normal, "bias": lambda: g}
+    return {w: m.sums(terms[w](), gone).squeeze(gone) for w in wants if w in terms}
+
+
+def _chosen(made: dict[str, Array], wants: Given) -> tuple[Array, ...]:
     return tuple(made[w] for w in wants)
 
 
-def gradients(plain: Callable[..., list[Array]], **fixed: Any) -> Callable[..., list[Array]]:
-    """What the gradients of x, weight and bias should be; the statistics are put in place."""
+def gradients(plain: Callable[..., list[Array]], kept: int = 2, **fixed: Any) -> Callable[..., list[Array]]:
+    """What the gradients of x, weight and bias should be; as many statistics as are kept are put in place."""
 
-    def expected(arrays: list[Array], *, weighted: bool, wants: Given, **attrs: Any) -> list[Array]:
+    def expected(arrays: list[Array], *, wants: Given, **attrs: Any) -> list[Array]:
         g, x = arrays[:2]
         shape = x.shape[-attrs["axes"] :] if "axes" in attrs else x.shape[1:2]
-        values = {"x": x, "weight": arrays[-1] if weighted else np.ones(shape), "bias": np.zeros(shape)}
+        weight = arrays[2 + kept] if len(arrays) > 2 + kept else np.ones(shape)
+        values = {"x": x, "weight": weight, "bias": np.zeros(shape)}
 
         def run(**changed: Array) -> list[Array]:
             given = {**values, **changed}
             return plain(*given.values(), given=("weight", "bias"), **attrs, **fixed)
 
-        statistics = run()[1:]
-        arrays[2 : 2 + len(statistics)] = statistics
+        arrays[2 : 2 + kept] = run()[1:]
         return [difference(lambda at, w=w: run(**{w: at})[0], values[w], g) for w in wants]
 
     return expected
@@ -207,12 +202,9 @@ def forward(names: Sequence[Given], parameter: Axes, **attrs: Any) -> tuple[Vari
 
 
 def backward(kept: Sequence[Axes], parameter: Axes, **attrs: Any) -> tuple[Variant, ...]:
-    wanted = [(False, ("x",))]
-    wanted += [(True, tuple(w)) for w in (["x"], ["x", "weight"], ["weight", "bias"], ["x", "weight", "bias"])]
-    return tuple(
-        Variant((X, X, *kept, *((parameter,) if weighted else ())), {"weighted": weighted, "wants": wants, **attrs})
-        for weighted, wants in wanted
-    )
+    plain = Variant((X, X, *kept), {"wants": ("x",), **attrs})
+    wanted = (("x",), ("x", "weight"), ("weight",), ("weight", "bias"), ("x", "weight", "bias"))
+    return plain, *(Variant((X, X, *kept, parameter), {"wants": w, **attrs}) for w in wanted)
 
 
 def moved_by_batch_norm(variant: Variant, graph: Graph) -> list[tuple[int, Axes]]:
@@ -234,7 +226,9 @@ RUNNING = ("mean", "var")
 TRAINING = {"training": True, "momentum": MOMENTUM}
 IN_USE = {"training": False, "momentum": MOMENTUM}
 ONE, TWO = ("b", "c", 1), ("b", 1, 1)
-RMS = tuple(v for v in backward([ONE], ("h",), axes=1) + backward([TWO], ("c", "h"), axes=2) if "bias" not in v.attrs["wants"])
+RMS = tuple(
+    v for v in backward([ONE], ("h",), axes=1) + backward([TWO], ("c", "h"), axes=2) if "bias" not in v.attrs["wants"]
+)
 
 KINDS = {
     "layer_norm": Kind(
@@ -265,7 +259,7 @@ KINDS = {
         gradients(plain_layer_norm),
         backward([ONE, ONE], ("h",), axes=1) + backward([TWO, TWO], ("c", "h"), axes=2),
     ),
-    "rms_norm_backward": Kind(rms_norm_backward, gradients(plain_rms_norm), RMS),
+    "rms_norm_backward": Kind(rms_norm_backward, gradients(plain_rms_norm, kept=1), RMS),
     "group_norm_backward": Kind(
         group_norm_backward, gradients(plain_group_norm), backward([("b", 2), ("b", 2)], CHANNELS, groups=2)
     ),
