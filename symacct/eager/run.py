@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from symacct.eager import KINDS
@@ -114,9 +115,10 @@ def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
 
 
 def _numbers(value: Any, sizes: Mapping[str, int]) -> Any:
-    """Put numbers for names in an attribute."""
+    """Put numbers for names in an attribute; torch takes no fractions, so 1/sqrt(k) is a float."""
     if isinstance(value, Poly):
-        return evaluate(value, sizes)
+        number = evaluate(value, sizes)
+        return float(number) if isinstance(number, Fraction) else number
     if hasattr(value, "_replace") and hasattr(value, "sizes"):
         return value._replace(sizes={n: _numbers(s, sizes) for n, s in value.sizes.items()})
     if isinstance(value, tuple | list):

@@ -25,6 +25,8 @@ def sign(x: Expr, lower: int = 1) -> int | None:
     coefficients = list(terms_of(above).values())
     if not coefficients:
         return 0
+    if not _positive_atoms(x):
+        return None
     if _one_sign(coefficients) is None and not any(isinstance(a, Call) for m in terms_of(above) for a, _ in m):
         names = set(names_in(above))
         shifted = terms_of(substitute(above, {n: name(n) + lower for n in names}))
@@ -38,14 +40,23 @@ def sign(x: Expr, lower: int = 1) -> int | None:
 
 def at_most(a: Expr, b: Expr, lower: int = 1) -> bool:
     """Whether ``a <= b`` is proved for all sizes >= `lower`."""
-    above, _ = whole_denominator(add((b, -a)))
+    gap = add((b, -a))
+    above, _ = whole_denominator(gap)
     terms = terms_of(above)
+    if not _positive_atoms(gap):
+        return False
     if all(c > 0 for c in terms.values()):
         return True
     if any(isinstance(x, Call) for m in terms for x, _ in m):
         return False
     shifted = terms_of(substitute(above, {n: name(n) + lower for n in set(names_in(above))}))
     return all(c > 0 for c in shifted.values())
+
+
+def _positive_atoms(x: Expr) -> bool:
+    """Whether every function is positive for sure: a difference in a denominator, log2(1) and floor(1/2) are not."""
+    calls = [a for m in terms_of(x) for a, _ in m if isinstance(a, Call)]
+    return all(a.function in ("ceil", "group") and sign(a.args[0]) == 1 for a in calls)
 
 
 def _one_sign(coefficients: list[int | Fraction]) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any
 from symacct.errors import AxisConflictError, ExpressionError, SizeError, UnknownAxisError, nearest, one_of
 from symacct.expr.poly import Poly, Size
 from symacct.expr.reader import read_size
+from symacct.expr.signs import sign
 from symacct.expr.tree import MAX_DIGITS
 
 _TOO_LARGE = 10**MAX_DIGITS
@@ -67,7 +68,7 @@ def _read(text: str, axis: str) -> Size:
 
 
 def _positive(size: Size, axis: str) -> Size:
-    if isinstance(size, Poly) and all(c < 0 for c in size.terms.values()):
+    if isinstance(size, Poly) and sign(size) == -1:
         msg = f"the size of {axis!r} is {size}, which is negative for all sizes; a size is at least 1"
         raise SizeError(msg)
     return size

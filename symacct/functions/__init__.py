@@ -13,13 +13,13 @@ from symacct.functions.convolution import (
     conv_transpose3d,
 )
 from symacct.functions.creation import arange, causal_mask, full, ones, window_mask, zeros
-from symacct.functions.dropout import dropout
 from symacct.functions.lookup import embedding, gather, one_hot, scatter_add
 from symacct.functions.loss import cross_entropy, mse_loss
 from symacct.functions.moves import cast, clone, contiguous, detach, opaque, transfer
 from symacct.functions.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from symacct.functions.orderings import argmax, cumsum, sort, top_k
 from symacct.functions.pointwise import (
+    dropout,
     erf,
     exp,
     gelu,
@@ -46,7 +46,7 @@ from symacct.functions.pooling import (
     max_pool3d,
 )
 from symacct.functions.scan import associative_scan, linear_recurrence
-from symacct.functions.softmax import log_softmax, logsumexp, softmax
+from symacct.functions.softmaxes import log_softmax, logsumexp, softmax
 
 __all__ = [
     "adaptive_avg_pool1d",

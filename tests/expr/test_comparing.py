@@ -117,6 +117,15 @@ def test_signs_that_must_be_found():
     assert sign(0) == 0
     assert sign(-3) == -1
     assert sign(read("ceil(b/2) + 1")) == 1
+    assert sign(read("b/(b + d)")) == 1
+    assert sign(read("sqrt(b + 1) + b")) == 1
+
+
+@pytest.mark.parametrize("text", ["b/(b - d)", "b/(d - b)", "log2(1/b)", "-log2(1/b)", "floor(b/2)", "-floor(-b/2)"])
+def test_signs_that_must_not_be_claimed(text):
+    """A denominator may be negative, log2(1) and floor(1/2) are zero, and -floor(-x) is positive."""
+    assert sign(read(text)) is None
+    assert not at_most(0, read(text))
 
 
 @given(sums, sums, at_least_one)

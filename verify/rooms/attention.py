@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,11 +11,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from symacct.conventions import Convention, tally
+from symacct.expr import evaluate
 from symacct.rules import FORMULAS, RULES
 from symacct.testing.counting import Counted, call
-from verify.check import Check, DisagreementError, agree, number
+from verify.check import Check, DisagreementError, agree
 from verify.counted_arrays import Array, Machine
-from verify.one_op import one_op, traffic_agrees
+from verify.one_op import one_op
 from verify.programs import Kind, Variant, checks, difference
 
 SCALE = 0.5
@@ -30,7 +30,6 @@ class Case(NamedTuple):
     causal: str | None = None
     window: int | None = None
     mask: str | None = None
-    shared: bool = True
 
     @property
     def names(self) -> dict[str, int]:
@@ -43,7 +42,7 @@ class Case(NamedTuple):
         return {
             "is_causal": self.causal is not None,
             "scale": SCALE,
-            "enable_gqa": self.shared,
+            "enable_gqa": True,
             "align": align,
             "window": self.window,
         }
@@ -54,6 +53,21 @@ class Case(NamedTuple):
             return True
         at = i + (self.names["t"] - self.names["s"] if self.causal == "bottom-right" else 0)
         return j <= at and (self.window is None or j > at - self.window)
+
+
+class Head(NamedTuple):
+    """What one head works on; what is added to its scores."""
+
+    q: Rows
+    k: Rows
+    v: Rows
+    bias: Rows | None
+
+
+def head_of(case: Case, arrays: dict[str, Array], b: int, h: int) -> Head:
+    g = h * case.names["g"] // case.names["h"]
+    bias = arrays["mask"].tolist() if case.mask == "numbers" else None
+    return Head(arrays["q"][b, h].tolist(), arrays["k"][b, g].tolist(), arrays["v"][b, g].tolist(), bias)
 
 
 class Tally:
@@ -77,8 +91,9 @@ def largest(a: Counted, b: Counted) -> Counted:
     return call("max", a, b)
 
 
-def attend(m: Tally, q: Rows, k: Rows, v: Rows, bias: Rows | None, visited: Any, sees: Any) -> tuple[Rows, Rows]:
+def attend(m: Tally, head: Head, visited: Any, sees: Any) -> tuple[Rows, Rows]:
     """One head: outputs, and weights; pairs that are visited but not seen get the weight 0."""
+    q, k, v, bias = head
     out, weights = [], []
     for i, query in enumerate(q):
         keys = [j for j in range(len(k)) if visited(i, j)]
@@ -95,7 +110,9 @@ def attend(m: Tally, q: Rows, k: Rows, v: Rows, bias: Rows | None, visited: Any,
         for j, x in zip(keys, exps, strict=True):
             share = x / sums
             weights[i][j] = share.value if sees(i, j) else 0.0
-        out.append([m.total([Counted(weights[i][j], m.pairs) * v[j][y] for j in keys], m.pairs) for y in range(len(v[0]))])
+        out.append(
+            [m.total([Counted(weights[i][j], m.pairs) * v[j][y] for j in keys], m.pairs) for y in range(len(v[0]))]
+        )
     return out, weights
 
 
@@ -109,10 +126,7 @@ def forward(case: Case, m: Tally, arrays: dict[str, Array], visited: Any) -> Arr
     n = case.names
     out = np.zeros((n["b"], n["h"], n["s"], n["e"]))
     for b, h in itertools.product(range(n["b"]), range(n["h"])):
-        g = h * n["g"] // n["h"]
-        bias = arrays["mask"].tolist() if case.mask == "numbers" else None
-        q, k, v = arrays["q"][b, h].tolist(), arrays["k"][b, g].tolist(), arrays["v"][b, g].tolist()
-        out[b, h] = attend(m, q, k, v, bias, visited, _shown(case, arrays))[0]
+        out[b, h] = attend(m, head_of(case, arrays, b, h), visited, _shown(case, arrays))[0]
     return out
 
 
@@ -125,28 +139,27 @@ def _shown(case: Case, arrays: dict[str, Array]) -> Any:
 def backward(case: Case, m: Tally, arrays: dict[str, Array], visited: Any, products: int) -> list[Array]:
     """The gradients of all heads: 4 products, or 5 where the weights are made again."""
     n = case.names
-    terms: dict[tuple[str, int, int, int, int], list[Counted]] = {}
+    terms: dict[tuple[Any, ...], list[Counted]] = {}
     for b, h in itertools.product(range(n["b"]), range(n["h"])):
-        g = h * n["g"] // n["h"]
-        q, k, v = arrays["q"][b, h].tolist(), arrays["k"][b, g].tolist(), arrays["v"][b, g].tolist()
-        bias = arrays["mask"].tolist() if case.mask == "numbers" else None
-        out, weights = attend(Tally("exact"), q, k, v, bias, visited, _shown(case, arrays))
-        grad = arrays["grad"][b, h].tolist()
-        for i, do in enumerate(grad):
-            if not any(visited(i, j) for j in range(n["t"])):
+        head = head_of(case, arrays, b, h)
+        out, weights = attend(Tally("exact"), head, visited, _shown(case, arrays))
+        for i, do in enumerate(arrays["grad"][b, h].tolist()):
+            keys = [j for j in range(n["t"]) if visited(i, j)]
+            if not keys:
                 continue
             delta = m.total([Counted(x, m.rows) * y for x, y in zip(do, out[i], strict=True)], m.rows)
-            for j in (j for j in range(n["t"]) if visited(i, j)):
+            for j in keys:
                 if products == 5:
-                    again = score(m, q[i], k[j], None if bias is None else bias[i][j])
+                    again = score(m, head.q[i], head.k[j], None if head.bias is None else head.bias[i][j])
                     call("exp", Counted(again, m.pairs) - max(again, 0.0))
-                dp = m.total([Counted(x, m.pairs) * y for x, y in zip(do, v[j], strict=True)], m.pairs)
+                dp = m.total([Counted(x, m.pairs) * y for x, y in zip(do, head.v[j], strict=True)], m.pairs)
                 ds = (Counted(dp, m.pairs) - delta) * weights[i][j] * SCALE
+                g = h * n["g"] // n["h"]
                 for y, x in enumerate(do):
                     terms.setdefault(("v", b, g, j, y), []).append(Counted(weights[i][j], m.pairs) * x)
                 for y in range(n["d"]):
-                    terms.setdefault(("q", b, h, i, y), []).append(ds * k[j][y])
-                    terms.setdefault(("k", b, g, j, y), []).append(ds * q[i][y])
+                    terms.setdefault(("q", b, h, i, y), []).append(ds * head.k[j][y])
+                    terms.setdefault(("k", b, g, j, y), []).append(ds * head.q[i][y])
     grads = {name: np.zeros_like(arrays[name]) for name in "qkv"}
     for (name, *place), products_of in terms.items():
         grads[name][tuple(place)] = m.total(products_of, m.pairs)
@@ -183,13 +196,12 @@ def graph_of(kind: str, case: Case) -> Any:
     graph = _graph(kind, case, {n: n for n in case.names})
     (op,) = graph.ops
     asked = [c for c in RULES[kind].conditions(op, graph) if c.kind == "at_least"]
-    holds = all(number(c.left, case.names) >= number(c.right, case.names) for c in asked)
+    holds = all(evaluate(c.left, case.names) >= evaluate(c.right, case.names) for c in asked)
     return graph if holds else _graph(kind, case, case.names)
 
 
 def _graph(kind: str, case: Case, sizes: Mapping[str, str | int]) -> Any:
-    heads = "g" if case.shared else "h"
-    q, k, v, rest = "bhsd", f"b{heads}td", f"b{heads}te", ["st"] if case.mask else []
+    q, k, v, rest = "bhsd", "bgtd", "bgte", ["st"] if case.mask else []
     axes = ["bhse", q, k, v, "bhse", "bhs", *rest] if kind == "sdpa_backward" else [q, k, v, *rest]
     graph = one_op(kind, [[sizes[a] for a in operand] for operand in axes], **case.attrs)
     if case.mask != "bool":
@@ -226,12 +238,13 @@ def attention_agrees(case: Case) -> None:
 
 
 def _number(work: Any, convention: Convention, sizes: dict[str, int]) -> Any:
-    return number(tally(work, convention, FORMULAS)["FLOP"], sizes)
+    return evaluate(tally(work, convention, FORMULAS)["FLOP"], sizes)
 
 
 def _gradients(case: Case, arrays: dict[str, Array]) -> list[Array]:
     out = []
     for at, name in enumerate("qkv"):
+
         def run(x: Array, at: int = at) -> Array:
             operands = [arrays[n] for n in "qkv"]
             operands[at] = x
@@ -249,10 +262,16 @@ def _same(made: Sequence[Array], wanted: Sequence[Array], what: str) -> None:
 
 
 def _traffic(graph: Any, sizes: dict[str, int]) -> None:
+    """Everything once: no scores."""
     (op,) = graph.ops
-    shapes = [[number(s, sizes) for s in graph.tensors[i].shape] for i in (*op.inputs, *op.outputs)]
-    touched = [set(itertools.product(*map(range, shape))) for shape in shapes]
-    traffic_agrees(graph, sizes, touched, [math.prod(shape[-1:]) for shape in shapes])
+    moved = (*RULES[op.kind].reads(op, graph), *RULES[op.kind].writes(op, graph))
+    ours = [(m.tensor, _at(m.shape, sizes), [_at(m.shape, sizes)[i] for i in m.row]) for m in moved]
+    shapes = [_at(graph.tensors[i].shape, sizes) for i in (*op.inputs, *op.outputs)]
+    agree(ours, [(i, s, s[-1:]) for i, s in enumerate(shapes)], f"what {op.kind} moves")
+
+
+def _at(shape: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
+    return [evaluate(s, sizes) for s in shape]
 
 
 def rotated(m: Machine, x: Array, cos: Array, sin: Array, *, interleaved: bool, back: bool) -> Array:

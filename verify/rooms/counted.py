@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from typing import NamedTuple
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct.conventions import convention_of, tally
-from symacct.expr import name
-from symacct.graph import Einsum, Graph, Op
+from symacct.expr import name, product
+from symacct.graph import Einsum, Graph, Op, Tensor
 from symacct.rules import rule_of
 from symacct.testing.counting import array, totals
 from symacct.testing.loops import Run, run
@@ -85,6 +86,32 @@ def at_once_agrees(case: Case) -> None:
     work = rule_of(op).work(op, Graph((), (op,), (), ()))
     ours = {u: number(x, case.sizes) for u, x in tally(work, convention_of(case.way)).items()}
     agree(ours, totals(case.run().calls), f"{case.spec.text!r} as one operation, {case.way}")
+
+
+class Repeated(NamedTuple):
+    """A product of an operand that is expanded along some axes, and of one that is not."""
+
+    axes: tuple[tuple[str, ...], ...]
+    expanded: tuple[str, ...]
+
+
+def repeated_agrees(case: Repeated) -> None:
+    """An expanded axis stands on one place in memory: NumPy's strides say on which."""
+    import numpy as np
+
+    sizes = {"b": 3, "s": 5, "d": 4, "k": 7}
+    narrow = [1 if n in case.expanded else sizes[n] for n in case.axes[0]]
+    first = np.broadcast_to(np.zeros(narrow), [sizes[n] for n in case.axes[0]])
+    turns = itertools.product(*(range(n) for n in first.shape))
+    places = {sum(i * stride for i, stride in zip(turn, first.strides, strict=True)) for turn in turns}
+    strides = tuple(s // first.itemsize for s in first.strides)
+    shapes = [tuple(name(n) for n in axes) for axes in case.axes]
+    tensors = tuple(Tensor(i, shape, "act", f"tensor {i}") for i, shape in enumerate(shapes))
+    tensors = (tensors[0]._replace(strides=strides), *tensors[1:])
+    op = Op(0, "einsum", (0, 1), (2,), Einsum(case.axes[:2], case.axes[2], {n: name(n) for n in sizes}))
+    reads = rule_of(op).reads(op, Graph(tensors, (op,), (0, 1), (2,)))
+    expected = [len(places), math.prod(sizes[n] for n in case.axes[1])]
+    agree([number(product(r.shape), sizes) for r in reads], expected, f"elements that {case} reads")
 
 
 def values_agree(case: Case) -> None:
@@ -187,6 +214,18 @@ CHECKS = (
         "one loop nest over numbers that count their operations",
         at_once_agrees,
         fixed=tuple(c for c in _FIXED if len(c.spec.operands) > 2 and c.order == "naive"),
+        proves=("einsum",),
+    ),
+    Check(
+        "operands with repeated axes",
+        "reads of an einsum operation whose operand is expanded",
+        "NumPy's strides of a broadcast array",
+        repeated_agrees,
+        fixed=(
+            Repeated((("b", "s", "d"), ("d", "k"), ("b", "s", "k")), ("b",)),
+            Repeated((("b", "s", "d"), ("d", "k"), ("b", "s", "k")), ("b", "d")),
+            Repeated((("s", "d"), ("d", "k"), ("s", "k")), ()),
+        ),
         proves=("einsum",),
     ),
     Check(
