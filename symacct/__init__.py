@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from symacct.accounting import Account
     from symacct.accounting.analysis import compare
-    from symacct.api import account, bytes, flops, intensity, lower_bound, matmul_flops, orders
+    from symacct.api import account, bytes, flops, intensity, matmul_flops
     from symacct.conventions import Convention
     from symacct.errors import SymacctError
     from symacct.explanation import explain
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         window_mask,
         zeros,
     )
+    from symacct.nests import lower_bound, orders
     from symacct.symbolic.control import cond, repeat, scope
     from symacct.worked import Worked, load_worked
 
@@ -95,10 +96,11 @@ __version__ = "0.1.0"
 
 _WHERE = {
     **dict.fromkeys(
-        ("account", "bytes", "flops", "intensity", "lower_bound", "matmul_flops", "orders"),
+        ("account", "bytes", "flops", "intensity", "matmul_flops"),
         "symacct.api",
     ),
     **dict.fromkeys(("dims", "loads", "same"), "symacct.expr.public"),
+    **dict.fromkeys(("lower_bound", "orders"), "symacct.nests"),
     "Account": "symacct.accounting",
     "Worked": "symacct.worked",
     "load_worked": "symacct.worked",

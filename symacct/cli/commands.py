@@ -8,8 +8,6 @@ import typer
 
 from symacct import __version__
 from symacct.api import account as account_of
-from symacct.api import lower_bound
-from symacct.api import orders as orders_of
 from symacct.cli.options import (
     ConventionName,
     DtypeNames,
@@ -35,6 +33,8 @@ from symacct.cli.tables import (
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.dtypes import table
 from symacct.expr import collect_sizes
+from symacct.nests import lower_bound
+from symacct.nests import orders as orders_of
 from symacct.pattern import parse
 from symacct.worked import load_worked
 

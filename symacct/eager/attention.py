@@ -23,12 +23,10 @@ def sdpa(
 
     plain = align == "top-left" and window is None
     allowed = mask if mask is not None or plain else visible(q, k, is_causal=is_causal, align=align, window=window)
-    if q.device.type == "cpu" and q.ndim == k.ndim == v.ndim == 4 and q.shape[-1] == v.shape[-1]:
-        numbers = allowed
-        if allowed is not None and allowed.dtype == torch.bool:
-            numbers = torch.zeros(allowed.shape, dtype=q.dtype).masked_fill(~allowed, -torch.inf)
+    trained = mask is not None and mask.requires_grad
+    if q.device.type == "cpu" and q.ndim == k.ndim == v.ndim == 4 and q.shape[-1] == v.shape[-1] and not trained:
         flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001 # it returns the logsumexp
-        out, lse = flash(q, k, v, 0.0, is_causal and plain, attn_mask=numbers, scale=scale)
+        out, lse = flash(q, k, v, 0.0, is_causal and plain, attn_mask=_as_numbers(allowed, q), scale=scale)
         return out, lse
     attend = torch.nn.functional.scaled_dot_product_attention
     out = attend(q, k, v, allowed, is_causal=is_causal and plain, scale=scale, enable_gqa=enable_gqa)
@@ -37,6 +35,17 @@ def sdpa(
             allowed = visible(q, k, is_causal=is_causal, align=align, window=window)
         lse = scores(q, k, allowed, scale).logsumexp(-1)
     return out, lse.to(torch.float64 if q.dtype == torch.float64 else torch.float32)
+
+
+def _as_numbers(mask: Any, like: Any) -> Any:
+    """Return a mask as the kernel takes it: numbers to add, of two or four axes."""
+    import torch
+
+    if mask is None:
+        return None
+    if mask.dtype == torch.bool:
+        mask = torch.zeros(mask.shape, dtype=like.dtype, device=like.device).masked_fill(~mask, -torch.inf)
+    return mask if mask.ndim in {2, 4} else mask.reshape((1,) * (4 - mask.ndim) + tuple(mask.shape))
 
 
 def visible(q: Any, k: Any, *, is_causal: bool, align: str, window: int | None) -> Any:

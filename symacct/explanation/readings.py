@@ -8,13 +8,14 @@ from itertools import chain, count
 from typing import Any
 
 from symacct.accounting import Account
-from symacct.api import account, lower_bound
+from symacct.api import account
 from symacct.bounds import matmul_like
 from symacct.conventions import PRESETS, convention_of
 from symacct.errors import ConventionError, InconclusiveError, nearest, one_of
 from symacct.explanation.steps import Block, amounts_of, bytes_block, quotient_block, work_block
 from symacct.explanation.value import Answer, Explanation
 from symacct.expr import collect_sizes
+from symacct.nests import lower_bound
 from symacct.pattern import parse
 
 _MEANING: Mapping[str, Mapping[str, str]] = {

@@ -221,11 +221,11 @@ def gradient_of_attention(b: Backward) -> tuple[Any, ...]:
     Raises
     ------
     GraphError
-        If the mask or the logsumexp needs a gradient: flash kernels make none.
+        If the mask needs a gradient: flash kernels make none.
 
     """
-    if b.needs[3:] == (True,) or (len(b.grads) > 1 and b.grads[1] is not None):
-        msg = "sdpa: flash kernels make no gradient of a mask or of the logsumexp; use backend='math'"
+    if any(b.needs[3:]):
+        msg = "sdpa: flash kernels make no gradient of a mask; use backend='math'"
         raise GraphError(msg)
     made = b.apply("sdpa_backward", b.grads[0], *b.inputs[:3], *b.outputs, *b.inputs[3:], **b.attrs)
     grads = tuple(grad if need else None for grad, need in zip(made, b.needs[:3], strict=True))

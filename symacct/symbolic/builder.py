@@ -19,7 +19,8 @@ _HERE = str(Path(__file__).resolve().parent.parent)
 class Builder:
     """Collects tensors and operations; a rule checks shapes and announces outputs as each operation is added."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Mapping[str, Size] | None = None) -> None:
+        self.sizes = sizes or {}  # put in for names, also where one is written inside the function
         self.tensors: list[Tensor] = []
         self.ops: list[Op] = []
         self.inputs: list[int] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from symacct.errors import GraphError, ShapeError, SizeError
-from symacct.expr import as_size
+from symacct.expr import as_size, substitute
 from symacct.graph import Graph, check
 from symacct.rules.rule import show_shape
 from symacct.symbolic.builder import Builder, caller
@@ -54,14 +54,15 @@ def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: A
 
     """
     tensors = [*flatten(carry), *flatten(xs), *flatten(consts)]
-    if not any(isinstance(t, Symbolic) for t in tensors):
+    builder = next((t.builder for t in tensors if isinstance(t, Symbolic)), None)
+    if builder is None:
         return _loop(n, body, carry, xs, consts)
-    size = unwrap(n) if type(n) is Dim else as_size(n, "n")
+    size = substitute(unwrap(n) if type(n) is Dim else as_size(n, "n"), builder.sizes)
     for t in flatten(xs):
         if not t.ndim or t.tensor.shape[0] != size:
             msg = f"repeat: {t!r} is not {size} long; iterations that differ must be written out{caller()}"
             raise ShapeError(msg)
-    graph = _body(body, carry, xs, consts)
+    graph = _body(Builder(builder.sizes), body, carry, xs, consts)
     before = [t.tensor.shape for t in flatten(carry)]
     after = [graph.tensors[i].shape for i in graph.outputs]
     if before != after:
@@ -85,9 +86,8 @@ def _loop(n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any) ->
     return carry
 
 
-def _body(body: Callable[..., Any], carry: Any, xs: Any, consts: Any) -> Graph:
+def _body(inner: Builder, body: Callable[..., Any], carry: Any, xs: Any, consts: Any) -> Graph:
     """Return the graph of one iteration: its inputs are carry, slices of xs, consts."""
-    inner = Builder()
 
     def inside(values: Any, *, sliced: bool) -> Any:
         made = []
@@ -141,7 +141,8 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     tensors = [t for o in operands for t in flatten(o)]
     if not isinstance(predicate, Symbolic):
         return then(*operands) if predicate else otherwise(*operands)
-    branches = tuple(_branch(fn, operands) for fn in (then, otherwise))
+    sizes = predicate.builder.sizes
+    branches = tuple(_branch(Builder(sizes), fn, operands) for fn in (then, otherwise))
     shapes = [[b.tensors[i].shape for i in b.outputs] for b in branches]
     if shapes[0] != shapes[1]:
         told = " and ".join(", ".join(map(show_shape, s)) for s in shapes)
@@ -150,8 +151,7 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     return record("cond", [predicate, *tensors], {"branches": branches})
 
 
-def _branch(fn: Callable[..., Any], operands: Sequence[Any]) -> Graph:
-    inner = Builder()
+def _branch(inner: Builder, fn: Callable[..., Any], operands: Sequence[Any]) -> Graph:
     values = []
     for o in operands:
         given = [t.tensor for t in flatten(o)]

@@ -116,7 +116,7 @@ def trace(
         msg = f"no argument {unknown[0]!r} to be a parameter; the arguments are {one_of(signature.parameters)}"
         raise UnknownAxisError(msg + "." + nearest(unknown[0], signature.parameters))
     shapes = Shapes({n: as_size(v, n) for n, v in sizes.items()})
-    builder = Builder()
+    builder = Builder(shapes.sizes)
     values = {}
     for argument in signature.parameters.values():
         if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):

@@ -1,0 +1,82 @@
+"""A mixture of experts (DeepSeek's form): every token goes to k of e gated MLPs, and all to one that is shared.
+
+That each token has exactly k experts is the condition under which b*s*k tokens of work are exact; which ones is data.
+The weights are looked up token by token, which is exact for the operations. A grouped product, which real kernels run
+where there are many tokens, reads each expert once.
+"""
+
+from __future__ import annotations
+
+import einops
+
+import symacct as sa
+
+
+@sa.scope
+def route(x, router, k):
+    weights, experts = sa.top_k(sa.softmax(x @ router), k)
+    return weights / weights.sum(-1, keepdim=True), experts
+
+
+@sa.scope
+def routed(x, weights, experts, gate, up, down):
+    opened = sa.silu(einops.einsum(x, gate[experts], "b s d, b s k d f -> b s k f"))
+    value = einops.einsum(x, up[experts], "b s d, b s k d f -> b s k f")
+    out = einops.einsum(opened * value, down[experts], "b s k f, b s k f d -> b s k d")
+    return (out * weights[..., None]).sum(2)
+
+
+@sa.scope
+def shared(x, gate, up, down):
+    return (sa.silu(x @ gate) * (x @ up)) @ down
+
+
+def mixture_of_experts(
+    x: "b s d",
+    router: "d e",
+    gate: "e d f",
+    up: "e d f",
+    down: "e f d",
+    shared_gate: "d m",
+    shared_up: "d m",
+    shared_down: "m d",
+    k: int,
+):
+    weights, experts = route(x, router, k)
+    return routed(x, weights, experts, gate, up, down) + shared(x, shared_gate, shared_up, shared_down)
+
+
+def reference(sizes):
+    import torch
+    from torch.nn.functional import silu
+
+    b, s, d, e, f, m, k = (sizes[n] for n in "bsdefmk")
+
+    def forward(x, router, gate, up, down, shared_gate, shared_up, shared_down, k):
+        tokens = x.flatten(0, 1)
+        weights, experts = (tokens @ router).softmax(-1).topk(k, dim=-1)
+        weights = weights / weights.sum(-1, keepdim=True)
+        out = (silu(tokens @ shared_gate) * (tokens @ shared_up)) @ shared_down
+        for i in range(router.shape[1]):  # each expert and the tokens that come to it
+            rows, slots = torch.nonzero(experts == i, as_tuple=True)
+            y = (silu(tokens[rows] @ gate[i]) * (tokens[rows] @ up[i])) @ down[i]
+            out = out.index_add(0, rows, y * weights[rows, slots, None])
+        return out.unflatten(0, x.shape[:2])
+
+    shapes = ((d, e), (e, d, f), (e, d, f), (e, f, d), (d, m), (d, m), (m, d))
+    return forward, (torch.randn(b, s, d), *(torch.randn(shape) for shape in shapes), k)
+
+
+worked = sa.Worked(
+    build=mixture_of_experts,
+    params=("router", "gate", "up", "down", "shared_gate", "shared_up", "shared_down"),
+    formulas={
+        "flops": ("2*b*s*d*e + 6*b*s*k*d*f + 6*b*s*d*m + 6*b*s*e + 2*b*s*k + 3*b*s*k*f + 2*b*s*k*d + 3*b*s*m + b*s*d"),
+        "matmul_flops": "2*b*s*d*e + 6*b*s*k*d*f + 6*b*s*d*m",
+        "params": "d*e + 3*e*d*f + 3*d*m",
+    },
+    reference=reference,
+    values={"k": "k"},
+    tiny={"b": 2, "s": 3, "d": 5, "e": 7, "f": 11, "m": 13, "k": 4},
+    note="parameters grow with e, operations with k: each token is k tokens of expert work",
+)

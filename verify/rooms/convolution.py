@@ -1,0 +1,322 @@
+"""Convolutions and pooling, tap by tap on numbers that count; values by torch."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from symacct.conventions import Convention, tally
+from symacct.errors import InconclusiveError, ShapeError
+from symacct.expr import evaluate, name
+from symacct.graph import Graph, Op, Tensor
+from symacct.rules import FORMULAS, RULES
+from symacct.testing.counting import Counted, call
+from verify.check import Check, DisagreementError, agree
+
+Place = tuple[int, ...]
+KINDS = ("conv", "conv_transpose", "conv_backward_weight")
+POOLS = ("max_pool", "avg_pool", "max_pool_backward", "avg_pool_backward")
+
+
+class Case(NamedTuple):
+    """One axis a tuple: elements that are slid over or windows of a transposed one, taps, and how they slide."""
+
+    kind: str
+    batch: int
+    groups: int
+    channels: tuple[int, int]
+    n: Place
+    kernel: Place
+    stride: Place
+    padding: Place
+    dilation: Place
+    bias: bool = False
+
+    @property
+    def geometry(self) -> dict[str, Place]:
+        return {"stride": self.stride, "padding": self.padding, "dilation": self.dilation}
+
+    def windows(self) -> Place:
+        axes = zip(self.n, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
+
+    def taps(self) -> Iterator[tuple[Place, Place, Place]]:
+        """Every window and tap, and the place where it falls, outside the elements where that is padding."""
+        for window in itertools.product(*map(range, self.windows())):
+            for tap in itertools.product(*map(range, self.kernel)):
+                axes = zip(window, tap, self.stride, self.padding, self.dilation, strict=True)
+                yield window, tap, tuple(o * s + j * d - p for o, j, s, p, d in axes)
+
+    def inside(self, place: Place) -> bool:
+        return all(0 <= at < n for at, n in zip(place, self.n, strict=True))
+
+
+class Sums:
+    """Terms by output; summed from the first term or from zero, those on padding left out or not."""
+
+    def __init__(self, way: str, *, real: bool) -> None:
+        self.way, self.real = way, real
+        self.calls: Counter[str] = Counter()
+        self.terms: defaultdict[tuple[int, ...], list[Counted]] = defaultdict(list)
+
+    def number(self, x: float) -> Counted:
+        return Counted(x, self.calls)
+
+    def join(self, output: tuple[int, ...], largest: bool = False) -> float:  # noqa: FBT001, FBT002
+        terms = list(self.terms[output])
+        out = terms.pop(0) if self.way == "exact" else self.number(-1e30 if largest else 0.0)
+        for term in terms:
+            out = call("max", out, term) if largest else out + term
+        return out.value
+
+
+def conv_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
+    """Products of every window and tap, collected by what they are summed to."""
+    first, second = arrays[:2]
+    per, out_per = case.channels
+    for b, g, i, o in itertools.product(range(case.batch), range(case.groups), range(per), range(out_per)):
+        c_in, c_out = g * per + i, g * out_per + o
+        for window, tap, place in case.taps():
+            real = case.inside(place)
+            if m.real and not real:
+                continue
+            if case.kind == "conv":
+                factor = first[(b, c_in, *place)] if real else 0.0
+                key, other = (b, c_out, *window), second[(c_out, i, *tap)]
+            elif case.kind == "conv_transpose":
+                # windows slide over the output; what falls outside is computed and dropped
+                factor, key, other = first[(b, c_out, *window)], (b, c_in, *place), second[(c_out, i, *tap)]
+            else:
+                factor = first[(b, c_in, *place)] if real else 0.0
+                key, other = (c_out, i, *tap), second[(b, c_out, *window)]
+            m.terms[key].append(m.number(factor) * other)
+    shape = _result_shape(case)
+    out = np.zeros(shape)
+    for key in list(m.terms):
+        value = m.join(key)
+        if all(0 <= at < size for at, size in zip(key, shape, strict=True)):
+            out[key] = value
+    if case.bias:
+        for key in np.ndindex(*shape):
+            out[key] = (m.number(out[key]) + arrays[2][key[1]]).value
+    return out
+
+
+def pool_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
+    """Channel by channel; the gradient of a largest goes where it was found."""
+    first, windows = arrays[0], case.windows()
+    forward = not case.kind.endswith("backward")
+    mean, size = case.kind.startswith("avg"), prod(case.kernel)
+    out = np.zeros((case.batch, 1, *(windows if forward else case.n)))
+    for b in range(case.batch):
+        if case.kind == "max_pool_backward":
+            _scatter(case, m, arrays, b, out)
+            continue
+        for window, _, place in case.taps():
+            real = case.inside(place)
+            if m.real and not real:
+                continue
+            if forward:
+                x = first[(b, 0, *place)] if real else (0.0 if mean else -np.inf)
+                m.terms[b, 0, *window].append(m.number(x))
+            else:
+                m.terms[b, 0, *place].append(m.number(first[(b, 0, *window)] / size))
+    for key in list(m.terms):
+        value = m.join(key, largest=case.kind == "max_pool")
+        if forward or case.inside(key[2:]):
+            out[key] = (m.number(value) / size).value if case.kind == "avg_pool" else value
+    if case.kind == "avg_pool_backward":
+        m.calls["div"] += first.size  # once a window, not once a tap
+    return out
+
+
+def _scatter(case: Case, m: Sums, arrays: list[np.ndarray], b: int, out: np.ndarray) -> None:
+    grad, x = arrays
+    found: dict[Place, Place] = {}
+    for window, _, place in case.taps():
+        if case.inside(place) and (window not in found or x[(b, 0, *place)] > x[(b, 0, *found[window])]):
+            found[window] = place
+    for window, place in found.items():
+        key = (b, 0, *place)
+        out[key] = (m.number(out[key]) + grad[(b, 0, *window)]).value
+
+
+def _result_shape(case: Case) -> Place:
+    per, out_per = case.channels
+    if case.kind == "conv":
+        return case.batch, case.groups * out_per, *case.windows()
+    if case.kind == "conv_transpose":
+        return case.batch, case.groups * per, *case.n
+    return case.groups * out_per, per, *case.kernel
+
+
+def shapes_of(case: Case) -> list[Place]:
+    """The shapes of the operands."""
+    windows = case.windows()
+    if case.kind in POOLS:
+        pooled, made = (case.batch, 1, *case.n), (case.batch, 1, *windows)
+        return {"max_pool_backward": [made, pooled], "avg_pool_backward": [made]}.get(case.kind, [pooled])
+    per, out_per = case.channels
+    x, grad = (case.batch, case.groups * per, *case.n), (case.batch, case.groups * out_per, *windows)
+    w = (case.groups * out_per, per, *case.kernel)
+    shapes = {"conv": [x, w], "conv_transpose": [grad, w], "conv_backward_weight": [x, grad]}[case.kind]
+    return [*shapes, (_result_shape(case)[1],)] if case.bias else shapes
+
+
+def attrs_of(case: Case) -> dict[str, Any]:
+    extra: dict[str, Any] = {} if case.kind in POOLS else {"groups": case.groups}
+    if case.kind in POOLS or case.kind == "conv_backward_weight":
+        extra["kernel"] = case.kernel
+    if case.kind in ("conv_transpose", "max_pool_backward", "avg_pool_backward"):
+        extra["sizes"] = case.n
+    if case.kind.startswith("avg"):
+        extra["count_include_pad"] = True
+    return {**case.geometry, **extra}
+
+
+def graph_of(case: Case, *, named: bool) -> Graph:
+    """The operation; with names for the batch and, where they decide nothing, for the sizes that are slid over."""
+    shapes: list[Any] = [list(s) for s in shapes_of(case)]
+    attrs = attrs_of(case)
+    if named:
+        attrs = _name(case, shapes, attrs)
+    inputs = [Tensor(i, tuple(s), "input", f"operand {i + 1}") for i, s in enumerate(shapes)]
+    outs = RULES[case.kind].shape(inputs, attrs)
+    made = [Tensor(len(inputs) + i, o.shape, "output", "output", o.dtype) for i, o in enumerate(outs)]
+    ids = tuple(t.id for t in inputs), tuple(t.id for t in made)
+    return Graph((*inputs, *made), (Op(0, case.kind, *ids, attrs=attrs),), *ids)
+
+
+def _name(case: Case, shapes: list[Any], attrs: dict[str, Any]) -> dict[str, Any]:
+    """Put names in: of a transposed one the windows, of the others the elements, the windows following from them."""
+    from symacct.rules.convolution import window_count
+
+    batched = shapes[:1] if case.kind in ("conv", "conv_transpose") else shapes
+    for shape in batched:
+        shape[0] = name("b")
+    rank = len(case.n)
+    axes = list(zip(case.kernel, case.stride, case.padding, case.dilation, strict=True))
+    if case.kind in ("conv", "max_pool", "avg_pool"):
+        shapes[0][-rank:] = [name(f"n{i}") for i in range(rank)]
+    elif case.kind == "conv_backward_weight":
+        n = [name(f"n{i}") for i in range(rank)]
+        shapes[0][-rank:] = n
+        shapes[1][-rank:] = [window_count(size, *axis) for size, axis in zip(n, axes, strict=True)]
+    elif case.kind == "conv_transpose":
+        windows = [name(f"w{i}") for i in range(rank)]
+        shapes[0][-rank:] = windows
+        rest = [n - w * s for n, w, (_, s, _, _) in zip(case.n, case.windows(), axes, strict=True)]
+        return {**attrs, "sizes": tuple(w * s + r for w, s, r in zip(windows, case.stride, rest, strict=True))}
+    return attrs
+
+
+def sizes_of(case: Case) -> dict[str, int]:
+    named = {f"n{i}": n for i, n in enumerate(case.n)} | {f"w{i}": w for i, w in enumerate(case.windows())}
+    return {"b": case.batch, **named}
+
+
+def agrees(case: Case) -> None:
+    if any(w < 1 for w in case.windows()) or not _allowed(case):
+        return
+    rng = np.random.default_rng(3)
+    arrays = [rng.normal(size=s) for s in shapes_of(case)]
+    expected, sizes = _torch(case, arrays), sizes_of(case)
+    graphs = [graph_of(case, named=False), graph_of(case, named=True)]
+    for way, real in itertools.product(("2n", "exact"), (False, True)):
+        m = Sums(way, real=real)
+        made = (pool_run if case.kind in POOLS else conv_run)(case, m, arrays)
+        if not np.allclose(made, expected, rtol=1e-5, atol=1e-7):
+            msg = f"the loops of {case} yield {made}, not {expected}"
+            raise DisagreementError(msg)
+        convention = Convention(way, padding="exact" if real else "nominal")
+        for graph in graphs:
+            (op,) = graph.ops
+            rule, what = RULES[case.kind], f"{case} under {convention.label}"
+            asked = [c for c in rule.conditions(op, graph) if c.kind == "at_least"]
+            if not all(evaluate(c.left, sizes) >= evaluate(c.right, sizes) for c in asked):
+                continue
+            agree([evaluate(s, sizes) for s in graph.tensors[-1].shape], list(expected.shape), f"shape of {what}")
+            try:
+                flops = evaluate(tally(rule.work(op, graph), convention, FORMULAS)["FLOP"], sizes)
+            except InconclusiveError:
+                continue
+            agree(flops, sum(m.calls.values()), f"flops of {what}")
+            _moves_everything_once(op, graph)
+
+
+def _allowed(case: Case) -> bool:
+    """Pooling pads at most half a kernel, and a mean has no dilation."""
+    if case.kind not in POOLS:
+        return True
+    if case.kind.startswith("avg") and set(case.dilation) != {1}:
+        return False
+    try:
+        RULES["max_pool"].shape(
+            [Tensor(0, (case.batch, 1, *case.n), "input", "x")], {**case.geometry, "kernel": case.kernel}
+        )
+    except ShapeError:
+        return False
+    return all(2 * p <= k for p, k in zip(case.padding, case.kernel, strict=True))
+
+
+def _moves_everything_once(op: Op, graph: Graph) -> None:
+    rule = RULES[op.kind]
+    moved = [(m.tensor, m.shape, m.row) for m in (*rule.reads(op, graph), *rule.writes(op, graph))]
+    whole = [(i, graph.tensors[i].shape, (len(graph.tensors[i].shape) - 1,)) for i in (*op.inputs, *op.outputs)]
+    agree(moved, whole, f"what {op.kind} moves")
+
+
+def _torch(case: Case, arrays: list[np.ndarray]) -> np.ndarray:
+    import torch
+
+    from symacct.eager import KINDS as RUN
+
+    return RUN[case.kind](*(torch.tensor(a) for a in arrays), **attrs_of(case)).numpy()
+
+
+@st.composite
+def cases(draw: st.DrawFn, kind: str) -> Case:
+    rank = draw(st.integers(1, 2))
+
+    def axes(low: int, high: int) -> Place:
+        return tuple(draw(st.integers(low, high)) for _ in range(rank))
+
+    channels = (draw(st.integers(1, 2)), draw(st.integers(1, 2)))
+    bias = draw(st.booleans()) if kind in ("conv", "conv_transpose") else False
+    first = (kind, draw(st.integers(1, 2)), draw(st.integers(1, 2)), channels)
+    return Case(*first, axes(1, 5), axes(1, 3), axes(1, 3), axes(0, 2), axes(1, 2), bias)
+
+
+def fixed(kind: str) -> tuple[Case, ...]:
+    both = kind in ("conv", "conv_transpose")
+    return (
+        Case(kind, 2, 2, (2, 3), (5,), (3,), (1,), (1,), (1,), both),
+        Case(kind, 2, 1, (1, 2), (7, 4), (3, 2), (2, 1), (1, 0), (1, 1)),
+        Case(kind, 1, 2, (1, 1), (8,), (2,), (3,), (0,), (1,), both),
+        Case(kind, 1, 1, (2, 1), (9,), (3,), (2,), (1,), (2,)),
+        Case(kind, 1, 1, (1, 1), (6,), (3,), (2,), (2,), (2,)),
+        Case(kind, 1, 1, (1, 1), (1,), (3,), (1,), (1,), (1,)),
+        Case(kind, 1, 1, (1, 1), (4,), (2,), (1,), (3,), (1,)),
+    )
+
+
+CHECKS = tuple(
+    Check(
+        kind,
+        f"work, reads, writes and shapes of {kind}, taps on padding counted or not",
+        "loops over windows and taps on numbers that count; values by torch",
+        agrees,
+        cases(kind),
+        fixed(kind),
+        proves=(kind,),
+        needs=("torch",),
+        share=0.1,
+    )
+    for kind in (*KINDS, *POOLS)
+)
