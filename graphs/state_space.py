@@ -49,13 +49,13 @@ def state_space(
 
 def reference(sizes):
     import torch
-    from torch.nn.functional import conv1d, silu, softplus
+    from torch.nn.functional import conv1d, pad, silu, softplus
 
     b, s, d, e, n, w, r = (sizes[i] for i in "bsdenwr")
 
     def forward(x, h, w_in, taps, w_step, w_inputs, w_outputs, steps, steps_bias, log_a, skip, w_out):
         u, gate = (x @ w_in[:, :e]), (x @ w_in[:, e:])
-        u = silu(conv1d(u.mT, taps, padding=w - 1, groups=e)[..., :s].mT)
+        u = silu(conv1d(pad(u.mT, (w - 1, 0)), taps, groups=e).mT)
         step = softplus(u @ w_step @ steps + steps_bias)
         out = []
         for t in range(s):  # one state after the other

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from symacct.accounting.core import FUSES, LAYOUTS, TRAFFICS, Account
+from symacct.accounting.costs import Formats, Layout
 from symacct.accounting.quantity import Figures, Quantity
-from symacct.accounting.steps import Formats, Fuse, Layout, Step, Traffic
+from symacct.accounting.steps import Fuse, Step, Traffic
+from symacct.accounting.totals import QUANTITIES
 
 __all__ = [
     "FUSES",

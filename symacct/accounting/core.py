@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from symacct.accounting import analysis, numbers, render, steps, tables
+from symacct.accounting.costs import Formats, Layout, gathered
 from symacct.accounting.quantity import Figures
 from symacct.accounting.solve import Solution, solve
-from symacct.accounting.steps import Formats, Fuse, Layout, Step, Term, Traffic
+from symacct.accounting.steps import Fuse, Step, Term, Traffic
 from symacct.accounting.sweep import Sweep, sweep
 from symacct.accounting.totals import total_of, unit_of
-from symacct.accounting.walk import conditions_of, names_of
+from symacct.accounting.walk import Visit, conditions_of, names_of
 from symacct.conventions import Convention, Unit
 from symacct.dtypes import AnyFormat
 from symacct.expr import Expr, Sympy, to_sympy
@@ -64,9 +65,19 @@ class Account:
     _totals: dict[str, Expr] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
+    def runs(self) -> list[Visit]:
+        """The operations, each with its graph and how often it runs; bodies of repeats once."""
+        return steps.runs_of(self.graph, self.convention)
+
+    @cached_property
+    def alike(self) -> list[Visit]:
+        """The operations, those that are alike together: totals need no more."""
+        return gathered(self.runs)
+
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
-        return steps.steps_of(self.graph, self.dtypes, self.convention, self.layout, self.fuse)
+        return steps.steps_of(self.runs, self.dtypes, self.layout, self.fuse)
 
     @property
     def formats(self) -> tuple[AnyFormat, ...]:
@@ -76,7 +87,7 @@ class Account:
     @property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return steps.counts_of(steps.works_of(self.graph, self.convention), self.convention)
+        return steps.counts_of(steps.works_of(self.alike), self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""

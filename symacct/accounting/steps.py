@@ -6,30 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from symacct.accounting.fusion import groups, touched
+from symacct.accounting.costs import Ask, Formats, Layout, Moved, asker, cost, gathered
+from symacct.accounting.fusion import Kernel, kernels
 from symacct.accounting.walk import NESTED, Visit, visits
 from symacct.conventions import Convention, Key, Unit, Work, tally
-from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add, multiply
-from symacct.graph import Graph, Op, Tensor
+from symacct.graph import Graph
 from symacct.rules import FORMULAS, Read, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
-Layout: TypeAlias = Literal["ideal", "torch"]
 Fuse: TypeAlias = Literal["none", "pointwise"]
 Term: TypeAlias = tuple[str, Expr]
-
-
-class Formats(NamedTuple):
-    """Which storage format a tensor has: the one it is pinned to, else its role's, else the usual one."""
-
-    usual: AnyFormat
-    roles: tuple[tuple[str, AnyFormat], ...] = ()
-
-    def of(self, tensor: Tensor) -> AnyFormat:
-        """Return the format of a tensor."""
-        return as_format(tensor.dtype) if tensor.dtype else dict(self.roles).get(tensor.role, self.usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,56 +42,74 @@ class Step:
         return add(amount for _, amount in self.reads + self.writes)
 
 
-def steps_of(graph: Graph, formats: Formats, convention: Convention, layout: Layout, fuse: Fuse) -> tuple[Step, ...]:
+def runs_of(graph: Graph, convention: Convention) -> list[Visit]:
+    """Return the operations with how often they run; of the branches of a conditional, those of the dearest."""
+    if not [op for op in graph.ops if op.kind in NESTED]:
+        return [Visit(op, graph, 1, op.scope) for op in graph.ops]
+    return list(visits(graph, lambda g: flops_of(g, convention)))
+
+
+def steps_of(runs: Sequence[Visit], formats: Formats, layout: Layout, fuse: Fuse) -> tuple[Step, ...]:
     """Return the steps of a graph, in order; the body of a repeat is worked out once."""
-    found = list(visits(graph, lambda g: flops_of(g, convention)))
+    ask = asker(formats, layout, len(runs))
     if fuse == "pointwise":
-        return tuple(_fused(found, formats, layout))
-    return tuple(_step(v, formats, layout) for v in found)
+        return tuple(_fused(runs, ask, formats, layout))
+    return tuple([_step(visit, ask) for visit in runs])
 
 
-def _fused(found: Sequence[Visit], formats: Formats, layout: Layout) -> Iterator[Step]:
-    """Yield one step a kernel; kernels do not cross the border of a body."""
-    kernels: dict[int, dict[int, list[Op]]] = {}
-    for visit in found:
-        op, graph, times, scope = visit
-        if id(graph) not in kernels:
-            kernels[id(graph)] = {group[0].id: group for group in groups(graph)}
-        group = kernels[id(graph)].get(op.id)
-        if group is None:
-            continue
-        if len(group) == 1:
-            yield _step(visit, formats, layout)
-            continue
-        steps = [_step(Visit(o, graph, times, scope), formats, layout) for o in group]
-        reads, writes = touched(group, graph)
-        counted = [_terms(part, visit, formats) for part in (reads, writes)]
-        label = " + ".join(s.label for s in steps if s.work or len(steps) < 3) or " + ".join(s.label for s in steps)
-        yield Step(label, "fused", "fused", scope, times, summed([s.work for s in steps]), *counted)
+def bytes_of(runs: Iterable[Visit], formats: Formats, layout: Layout) -> Expr:
+    """Return the unfused traffic of operations."""
+    return add([_scaled(cost(v.op, v.graph, formats, layout).bytes, v.times) for v in runs])
 
 
-def _terms(touched: Iterable[Read], visit: Visit, formats: Formats) -> tuple[Term, ...]:
-    graph = visit.graph
-    return tuple((graph.tensors[t.tensor].name, _scaled(_bytes(t, graph, formats), visit.times)) for t in touched)
-
-
-def _step(visit: Visit, formats: Formats, layout: Layout) -> Step:
+def _step(visit: Visit, ask: Ask) -> Step:
     op, graph, times, scope = visit
-    rule = rule_of(op)
-    reads, writes = rule.reads(op, graph), rule.writes(op, graph)
-    if layout == "ideal" and rule.implicit_copy:
-        reads = writes = ()
-    copied = _terms(rule.copies(op, graph), visit, formats) if layout == "torch" else ()
+    work, reads, writes, copies = ask(op, graph)
+    ids = op.inputs + op.outputs
+
+    def terms(moved: Iterable[Moved], told: str = "{}") -> tuple[Term, ...]:
+        return tuple([(told.format(graph.tensors[ids[place]].name), _scaled(n, times)) for place, n in moved])
+
     return Step(
         op.label,
         op.kind,
-        rule.family,
+        rule_of(op).family,
         scope,
         times,
-        {key: _scaled(amount, times) for key, amount in rule.work(op, graph).items()},
-        _terms(reads, visit, formats) + tuple((f"{name}, to copy it", amount) for name, amount in copied),
-        _terms(writes, visit, formats) + tuple((f"copy of {name}", amount) for name, amount in copied),
+        _repeated(work, times),
+        terms(reads) + terms(copies, "{}, to copy it"),
+        terms(writes) + terms(copies, "copy of {}"),
     )
+
+
+def _fused(found: Sequence[Visit], ask: Ask, formats: Formats, layout: Layout) -> Iterator[Step]:
+    """Yield one step a kernel, where its first operation stands; kernels do not cross the border of a body."""
+    shared: dict[int, dict[int, Kernel]] = {}
+    for visit in found:
+        op, graph, times, scope = visit
+        if id(graph) not in shared:
+            several = kernels(graph, free_copies=layout == "ideal")
+            shared[id(graph)] = {part.id: kernel for kernel in several for part in kernel.ops}
+        kernel = shared[id(graph)].get(op.id)
+        if kernel is None:
+            yield _step(visit, ask)
+        elif op is kernel.ops[0]:
+            work = summed([ask(part, graph).work for part in kernel.ops])
+            moved = [
+                tuple([(graph.tensors[r.tensor].name, _scaled(formats.bytes_of(r, graph), times)) for r in touched])
+                for touched in (kernel.reads, kernel.writes)
+            ]
+            yield Step(_label(kernel, ask, graph), "fused", "fused", scope, times, _repeated(work, times), *moved)
+
+
+def _label(kernel: Kernel, ask: Ask, graph: Graph) -> str:
+    """Name a kernel by what it computes; views are named where there is nothing else."""
+    told = [op.label for op in kernel.ops if ask(op, graph).work]
+    return " + ".join(told or [op.label for op in kernel.ops])
+
+
+def _repeated(work: Work, times: Expr) -> Work:
+    return work if times == 1 else {key: multiply(times, amount) for key, amount in work.items()}
 
 
 def summed(works: Iterable[Work]) -> Work:
@@ -119,24 +125,14 @@ def _scaled(amount: Expr, times: Expr) -> Expr:
     return amount if times == 1 else multiply(times, amount)
 
 
-def _bytes(touched: Read, graph: Graph, formats: Formats) -> Expr:
-    return storage_bytes(formats.of(graph.tensors[touched.tensor]), touched.shape, touched.row or -1)
-
-
-def works_of(graph: Graph, convention: Convention) -> list[Work]:
-    """Return the work of every operation, times how often it runs."""
-    if not [op for op in graph.ops if op.kind in NESTED]:
-        return [rule_of(op).work(op, graph) for op in graph.ops]
-    out = []
-    for op, inside, times, _ in visits(graph, lambda g: flops_of(g, convention)):
-        work = rule_of(op).work(op, inside)
-        out.append(work if times == 1 else {key: multiply(times, amount) for key, amount in work.items()})
-    return out
+def works_of(runs: Iterable[Visit]) -> list[Work]:
+    """Return the work of operations, times how often they run."""
+    return [_repeated(rule_of(v.op).work(v.op, v.graph), v.times) for v in runs]
 
 
 def flops_of(graph: Graph, convention: Convention) -> Expr:
     """Return all units of a graph's work added up: only to tell which branch is dearer."""
-    return add(counts_of(works_of(graph, convention), convention).values())
+    return add(counts_of(works_of(gathered(runs_of(graph, convention))), convention).values())
 
 
 def counts_of(works: Sequence[Work], convention: Convention) -> dict[Unit, Expr]:
@@ -180,7 +176,7 @@ def compulsory_terms(graph: Graph, formats: Formats) -> list[Term]:
     for i in graph.inputs:
         tensor = graph.tensors[i]
         touched = Read(i, tensor.shape, ()) if i in elsewhere or i not in visited else visited[i]
-        terms.append((f"{tensor.name} read", _bytes(touched, graph, formats)))
+        terms.append((f"{tensor.name} read", formats.bytes_of(touched, graph)))
     outputs = [graph.tensors[i] for i in graph.outputs]
-    terms += [(f"{t.name} written", _bytes(Read(t.id, t.shape, ()), graph, formats)) for t in outputs]
+    terms += [(f"{t.name} written", formats.bytes_of(Read(t.id, t.shape, ()), graph)) for t in outputs]
     return terms

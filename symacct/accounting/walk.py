@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from symacct.errors import InconclusiveError
-from symacct.expr import Expr, add, names_in, sign
+from symacct.expr import Expr, Poly, add, names_in, sign
 from symacct.graph import Condition, Graph, Op
 from symacct.rules import rule_of
 
@@ -75,10 +75,10 @@ def graphs(graph: Graph) -> Iterator[Graph]:
 
 
 def names_of(graph: Graph) -> tuple[str, ...]:
-    """Return the sizes that are still names, in alphabetical order."""
+    """Return the sizes that are still names, in alphabetical order: of shapes, and of attributes such as a window."""
     found = {n for g in graphs(graph) for t in g.tensors for size in t.shape for n in names_in(size)}
-    counts = {n for g in graphs(graph) for op in g.ops if op.kind == "repeat" for n in names_in(op.attrs["n"])}
-    return tuple(sorted(found | counts))
+    given = [v for g in graphs(graph) for op in g.ops for v in op.attrs.values() if isinstance(v, Poly)]
+    return tuple(sorted(found.union(*(names_in(v) for v in given))))
 
 
 def conditions_of(graph: Graph) -> tuple[Condition, ...]:

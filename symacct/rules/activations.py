@@ -22,14 +22,17 @@ with multiplies and adds it would make a tensor a term. Terms an element, with g
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from symacct.conventions import Key, Work
-from symacct.graph import Graph, Op
+from symacct.graph import Graph, Op, Tensor
+from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import (
+    Attrs,
     Backward,
     Gradient,
+    Out,
     Residuals,
     Rule,
     keep_input,
@@ -94,10 +97,16 @@ def gradient_from_input(kind: str) -> Gradient:
     return gradient
 
 
+def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape that the inputs share, laid out as they are."""
+    (out,) = same_shape(inputs, attrs)
+    return (out._replace(strides=elementwise_strides(out.shape, inputs)),)
+
+
 def _rules(kind: str, kept: Residuals, gradient: Gradient) -> dict[str, Rule]:
     return {
-        kind: Rule("pointwise", same_shape, work, residuals=kept, gradient=gradient),
-        f"{kind}_backward": Rule("pointwise", same_shape, work, gradient=no_second_gradient),
+        kind: Rule("pointwise", shape, work, residuals=kept, gradient=gradient),
+        f"{kind}_backward": Rule("pointwise", shape, work, gradient=no_second_gradient),
     }
 
 

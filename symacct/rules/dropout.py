@@ -11,6 +11,7 @@ from typing import Any
 
 from symacct.conventions import Key, Work
 from symacct.graph import Graph, Op, Tensor
+from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import Attrs, Backward, Out, Residual, Rule, out_of
 
 FORMULAS: Mapping[Key, Mapping[Key, int]] = {("dropout", "points"): {("div", "points"): 1, ("mul", "points"): 1}}
@@ -18,9 +19,10 @@ FORMULAS: Mapping[Key, Mapping[Key, int]] = {("dropout", "points"): {("div", "po
 
 
 def shape(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
-    """Return the input's shape, and the mask."""
+    """Return the input's shape, and the mask, laid out as it is."""
     (x,) = inputs
-    return Out(x.shape, x.dtype), Out(x.shape, x.dtype)
+    out = Out(x.shape, x.dtype, strides=elementwise_strides(x.shape, inputs))
+    return out, out
 
 
 def work(op: Op, graph: Graph) -> Work:

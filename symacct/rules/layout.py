@@ -95,7 +95,7 @@ def elementwise_strides(shape: tuple[Size, ...], tensors: Sequence[Tensor]) -> t
     Axes are sorted by the first operand that has both of a pair (its strides, then its sizes), as torch's iterators
     do; where names leave open which stride is larger, a pair stays in the order of the output.
     """
-    if all(t.strides is None and t.shape == shape for t in tensors):
+    if all(t.strides is None for t in tensors):
         return None
     strides = [_aligned(t, shape) for t in tensors]
     fastest_first = list(range(len(shape)))[::-1]

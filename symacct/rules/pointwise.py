@@ -1,5 +1,7 @@
 """Element-wise operations: one call of a function an output element, whatever the operands broadcast from.
 
+The result lies in memory as its operands do, so that a permuted tensor stays permuted.
+
 Gradients and what is kept for them are torch's: a product keeps the factor that the other's gradient needs, `sqrt`
 its output, `log` its input. A number may stand beside a tensor: ``attrs["scalar"]``, on the side ``attrs["side"]``.
 """
@@ -12,6 +14,7 @@ from typing import Any
 
 from symacct.conventions import Key, Work
 from symacct.graph import Graph, Op, Tensor
+from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import (
     Attrs,
     Backward,
@@ -58,18 +61,23 @@ FORMULAS: Mapping[Key, Mapping[Key, int]] = {("pow", "points"): {("mul", "points
 
 def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the broadcast of the inputs, in their dtype."""
-    masks = {t.dtype for t in inputs}
-    return (Out(broadcast([t.shape for t in inputs]), masks.pop() if len(masks) == 1 else attrs.get("dtype")),)
+    dtypes = {t.dtype for t in inputs}
+    return _broadcast(inputs, dtypes.pop() if len(dtypes) == 1 else attrs.get("dtype"))
 
 
 def shape_of_mask(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
     """Return the broadcast of the inputs as a mask."""
-    return (Out(broadcast([t.shape for t in inputs]), "bool"),)
+    return _broadcast(inputs, "bool")
 
 
 def shape_of_where(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
     """Return the broadcast of mask and values, in the values' dtype."""
-    return (Out(broadcast([t.shape for t in inputs]), inputs[-1].dtype if len(inputs) > 1 else None),)
+    return _broadcast(inputs, inputs[-1].dtype if len(inputs) > 1 else None)
+
+
+def _broadcast(inputs: Sequence[Tensor], dtype: str | None) -> tuple[Out, ...]:
+    shape = broadcast([t.shape for t in inputs])
+    return (Out(shape, dtype, strides=elementwise_strides(shape, inputs)),)
 
 
 def work(op: Op, graph: Graph) -> Work:

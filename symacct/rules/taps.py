@@ -101,18 +101,19 @@ def real_places(x: Slide) -> Expr | None:
         return x.n if covered else None
     step, back = x.shared
     rest = x._replace(windows=_at_least_none(x.windows - step), kernel=_at_least_none(x.kernel - back))
-    if 0 in (rest.windows, rest.kernel):
-        return taps
     twice = _inside(rest, x.padding - step * x.stride, x.behind - back * x.dilation)
     return add((taps, -twice))
 
 
 def real_windows(x: Slide) -> Expr | None:
-    """Return the windows that have a tap on an element: all, unless padding is as wide as they are."""
+    """Return the windows that have a tap on an element: all, unless padding is as wide as they are.
+
+    None where there is no closed form; where names leave open how wide they are, all, see `conditions`.
+    """
     last = multiply(x.kernel - 1, x.dilation)
     if not at_most(x.dilation, x.n) and x.kernel != 1 and not isinstance(x.n, Poly):
         return None
-    if at_most(x.padding, last):
+    if at_most(x.padding, last) or isinstance(add((last, -x.padding)), Poly):
         return x.windows
     if type(last) is not int or type(x.padding) is not int or type(x.behind) is not int:
         return None
@@ -156,7 +157,7 @@ def work_of_windows(
     real = [real_taps(x) for x in axes]
     left = [n for _, n in sums]
     if None in real or None in left:
-        return {**work, (f"{exact}@unknown", "taps on padding"): 1}
+        return {**work, (f"{exact}@unknown", "taps on padding"): points}
     off = {
         (exact, "points"): add((multiply(point_rows, product(n for n in real if n is not None)), -points)),
         (exact, "outputs"): add((multiply(sum_rows, product(n for n in left if n is not None)), -made)),
@@ -171,7 +172,7 @@ def conditions(x: Slide) -> list[Condition]:
     if x.padding != 0:
         out += [_least(x.n, x.dilation * (x.kernel - 1) - x.padding), _least(x.n, x.dilation if x.kernel != 1 else 1)]
         if isinstance(x.kernel, Poly) or isinstance(x.padding, Poly):
-            out += [_least(x.kernel, x.padding), _least(x.windows, x.padding)]
+            out += [_least(multiply(x.dilation, x.kernel - 1), x.padding), _least(x.windows, x.padding)]
     return [c for c in out if c]
 
 
@@ -182,7 +183,7 @@ def conditions_of_kernel(x: Slide) -> list[Condition]:
     return [*conditions(x), *(c for c in out if c)]
 
 
-def _least(size: Size, least: Expr) -> Condition | None:
+def _least(size: Expr, least: Expr) -> Condition | None:
     undecided = isinstance(add((size, -least)), Poly) and not at_most(least, size)
     return Condition("at_least", size, least) if undecided else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 from symacct.errors import GraphError, SymacctError, UnknownOpError, one_of
 from symacct.expr import Size
 from symacct.graph import Graph, Op, Role, Tensor
+from symacct.graph.alike import likeness
 from symacct.rules import RULES
+from symacct.rules.rule import Out
 
 _HERE = str(Path(__file__).resolve().parent.parent)
 
@@ -26,6 +28,7 @@ class Builder:
         self.inputs: list[int] = []
         self.scope: list[str] = []
         self.closed = False
+        self.known: dict[Hashable, tuple[Out, ...]] = {}  # what rules announced, for operations that are alike
 
     def input(self, shape: Sequence[Size], name: str, role: Role = "input", dtype: str | None = None) -> int:
         """Add a tensor that the graph is given; return its id."""
@@ -48,23 +51,32 @@ class Builder:
                 f"{kind}: the graph is finished; a symbolic tensor is of use only inside the function that was given it"
             )
             raise GraphError(msg)
+        tensors = [self.tensors[i] for i in inputs]
+        outs = self._announced(kind, tensors, attrs)
+        first = len(self.tensors)
+        for number, out in enumerate(outs, 1):
+            storage = None if out.view_of is None else storage_of(tensors[out.view_of])
+            name = kind if len(outs) == 1 else f"{kind} {number}"
+            self.tensors.append(Tensor(len(self.tensors), out.shape, "act", name, out.dtype, storage, out.strides))
+        made = tuple(range(first, len(self.tensors)))
+        scope = "/".join(self.scope)
+        self.ops.append(Op(len(self.ops), kind, tuple(inputs), made, attrs.get("einsum"), attrs, scope))
+        return made
+
+    def _announced(self, kind: str, tensors: list[Tensor], attrs: Mapping[str, Any]) -> tuple[Out, ...]:
+        """Return the outputs that the rule announces; operations that are alike are asked about once."""
+        key = likeness(kind, attrs, None, tensors)
+        if key in self.known:
+            return self.known[key]
         if kind not in RULES:
             msg = f"no rule for the operation {kind!r}; known: {one_of(sorted(RULES))}; see symacct.opaque"
             raise UnknownOpError(msg)
-        tensors = [self.tensors[i] for i in inputs]
         try:
             outs = RULES[kind].shape(tensors, attrs)
         except SymacctError as error:
             raise type(error)(f"{kind}: {error}{caller()}") from None
-        made = []
-        for out in outs:
-            storage = None if out.view_of is None else storage_of(tensors[out.view_of])
-            made.append(len(self.tensors))
-            name = kind if len(outs) == 1 else f"{kind} {len(made)}"
-            self.tensors.append(Tensor(made[-1], out.shape, "act", name, out.dtype, storage, out.strides))
-        scope = "/".join(self.scope)
-        self.ops.append(Op(len(self.ops), kind, tuple(inputs), tuple(made), attrs.get("einsum"), attrs, scope))
-        return tuple(made)
+        self.known[key] = outs
+        return outs
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:

@@ -57,7 +57,7 @@ def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: A
     builder = next((t.builder for t in tensors if isinstance(t, Symbolic)), None)
     if builder is None:
         return _loop(n, body, carry, xs, consts)
-    size = substitute(unwrap(n) if type(n) is Dim else as_size(n, "n"), builder.sizes)
+    size = unwrap(n) if type(n) is Dim else substitute(as_size(n, "n"), builder.sizes)
     for t in flatten(xs):
         if not t.ndim or t.tensor.shape[0] != size:
             msg = f"repeat: {t!r} is not {size} long; iterations that differ must be written out{caller()}"

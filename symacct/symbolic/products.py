@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from symacct.errors import ShapeError
@@ -32,13 +33,19 @@ def matmul(left: Symbolic, right: Any) -> Any:
             _refuse(a, b)
         left, right = _expanded(left, (*batch, *a[-2:])), _expanded(right, (*batch, *b[-2:]))
         a, b = left.tensor.shape, right.tensor.shape
+    return record("einsum", (left, right), {"einsum": _multiplied(a, b)})
+
+
+@lru_cache(maxsize=1024)
+def _multiplied(a: tuple[Size, ...], b: tuple[Size, ...]) -> Einsum:
+    """Return the product of vectors, matrices or batches of them, of shapes that fit."""
     batches = [f"batch {i}" for i in range(max(len(a), len(b)) - 2)]
     rows = ["row"] if len(a) > 1 else []
     columns = ["column"] if len(b) > 1 else []
     first = (*(batches if len(a) > 2 else ()), *rows, "inner")
     second = (*(batches if len(b) > 2 else ()), "inner", *columns)
     sizes = dict(zip(first, a, strict=True)) | dict(zip(second, b, strict=True))
-    return product((left, right), (first, second), (*batches, *rows, *columns), sizes)
+    return _called((first, second), (*batches, *rows, *columns), sizes)
 
 
 def _refuse(a: tuple[Size, ...], b: tuple[Size, ...]) -> None:
@@ -147,13 +154,17 @@ def product(tensors: Sequence[Any], operands: Sequence[Axes], output: Axes, size
     tensors, operands = [t for t, _ in ready], [axes for _, axes in ready]
     if len(tensors) == 1 and len(set(operands[0])) == len(operands[0]):
         return _permuted(tensors[0], operands[0], output)
+    return record("einsum", tensors, {"einsum": _called(operands, output, sizes)})
+
+
+def _called(operands: Sequence[Axes], output: Axes, sizes: Mapping[str, Size]) -> Einsum:
+    """Return an einsum whose axes are called by their sizes, to be read."""
     told = _told(sizes)
-    e = Einsum(
-        tuple(tuple(told[n] for n in axes) for axes in operands),
-        tuple(told[n] for n in output),
+    return Einsum(
+        tuple([tuple([told[n] for n in axes]) for axes in operands]),
+        tuple([told[n] for n in output]),
         {told[n]: size for n, size in sizes.items()},
     )
-    return record("einsum", tensors, {"einsum": e})
 
 
 def _summed(tensor: Any, axes: Axes, kept: Sequence[str]) -> tuple[Any, Axes]:
@@ -177,7 +188,7 @@ def _permuted(tensor: Any, axes: Axes, order: Axes) -> Any:
 def _told(sizes: Mapping[str, Size]) -> dict[str, str]:
     """Return a name to print for every axis: its size where that is a name, primed where it is taken."""
     out: dict[str, str] = {}
-    for n, size in sizes.items():
+    for n, size in sorted(sizes.items(), key=lambda axis: bare_name(axis[1]) is None):
         told = bare_name(size) or n.replace(" ", "")
         while told in out.values():
             told += "'"

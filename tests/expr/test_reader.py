@@ -48,6 +48,8 @@ MEANINGS = {
     "ceildiv(17, 16)": 2,
     "floordiv(17, 16)": 1,
     "ceil(32*d/16)": 2 * name("d"),
+    "ceil(a + 1/2)": name("a") + 1,
+    "floor(a - 3/2)": name("a") - 2,
     "log2(8)": 3,
     "log2(1/8)": -3,
     "sqrt(9/4)": Fraction(3, 2),

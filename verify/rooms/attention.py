@@ -323,6 +323,10 @@ FIXED = (
     Case((1, 2, 1, 3, 5, 2, 3), "bottom-right"),
     Case((1, 2, 1, 4, 5, 2, 3), "top-left", 2),
     Case((2, 1, 2, 3, 6, 2, 1), "bottom-right", 2),
+    Case((1, 1, 1, 5, 3, 2, 1), "top-left"),
+    Case((1, 1, 1, 5, 3, 2, 1), "bottom-right"),
+    Case((1, 1, 1, 6, 3, 2, 1), "top-left", 2),
+    Case((1, 1, 1, 6, 3, 2, 1), "bottom-right", 2),
 )
 
 CHECKS = (

@@ -12,15 +12,19 @@ import numpy as np
 from hypothesis import strategies as st
 
 from symacct.conventions import Convention, tally
-from symacct.errors import InconclusiveError, ShapeError
+from symacct.errors import InconclusiveError
 from symacct.expr import evaluate, name
 from symacct.graph import Graph, Op, Tensor
 from symacct.rules import FORMULAS, RULES
+from symacct.rules.convolution import window_count
 from symacct.testing.counting import Counted, call
 from verify.check import Check, DisagreementError, agree
 
 Place = tuple[int, ...]
 KINDS = ("conv", "conv_transpose", "conv_backward_weight")
+MODES = ("numbers", "places", "gradient", "kernel", "padding", "kernel and padding")
+"""What has a name: nothing; batch and what is given, elements or windows of a transposed one; elements also where they
+are the output, as in a gradient; the window."""
 POOLS = ("max_pool", "avg_pool", "max_pool_backward", "avg_pool_backward")
 
 
@@ -36,6 +40,8 @@ class Case(NamedTuple):
     stride: Place
     padding: Place
     dilation: Place
+    forms: tuple[str, ...] = ()
+    """In which of `MODES` there is a closed form under every convention; in others there may be one."""
     bias: bool = False
 
     @property
@@ -70,7 +76,7 @@ class Sums:
 
     def join(self, output: tuple[int, ...], largest: bool = False) -> float:  # noqa: FBT001, FBT002
         terms = list(self.terms[output])
-        out = terms.pop(0) if self.way == "exact" else self.number(-1e30 if largest else 0.0)
+        out = terms.pop(0) if self.way == "exact" else self.number(-np.inf if largest else 0.0)
         for term in terms:
             out = call("max", out, term) if largest else out + term
         return out.value
@@ -113,7 +119,7 @@ def pool_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
     first, windows = arrays[0], case.windows()
     forward = not case.kind.endswith("backward")
     mean, size = case.kind.startswith("avg"), prod(case.kernel)
-    out = np.zeros((case.batch, 1, *(windows if forward else case.n)))
+    out = np.full((case.batch, 1, *(windows if forward else case.n)), -np.inf if case.kind == "max_pool" else 0.0)
     for b in range(case.batch):
         if case.kind == "max_pool_backward":
             _scatter(case, m, arrays, b, out)
@@ -149,6 +155,8 @@ def _scatter(case: Case, m: Sums, arrays: list[np.ndarray], b: int, out: np.ndar
 
 def _result_shape(case: Case) -> Place:
     per, out_per = case.channels
+    if case.kind in POOLS:
+        return case.batch, 1, *(case.n if case.kind.endswith("backward") else case.windows())
     if case.kind == "conv":
         return case.batch, case.groups * out_per, *case.windows()
     if case.kind == "conv_transpose":
@@ -180,12 +188,11 @@ def attrs_of(case: Case) -> dict[str, Any]:
     return {**case.geometry, **extra}
 
 
-def graph_of(case: Case, *, named: bool) -> Graph:
-    """The operation; with names for the batch and, where they decide nothing, for the sizes that are slid over."""
+def graph_of(case: Case, mode: str) -> Graph:
     shapes: list[Any] = [list(s) for s in shapes_of(case)]
     attrs = attrs_of(case)
-    if named:
-        attrs = _name(case, shapes, attrs)
+    if mode != "numbers":
+        attrs |= _named(case, shapes, mode)
     inputs = [Tensor(i, tuple(s), "input", f"operand {i + 1}") for i, s in enumerate(shapes)]
     outs = RULES[case.kind].shape(inputs, attrs)
     made = [Tensor(len(inputs) + i, o.shape, "output", "output", o.dtype) for i, o in enumerate(outs)]
@@ -193,32 +200,33 @@ def graph_of(case: Case, *, named: bool) -> Graph:
     return Graph((*inputs, *made), (Op(0, case.kind, *ids, attrs=attrs),), *ids)
 
 
-def _name(case: Case, shapes: list[Any], attrs: dict[str, Any]) -> dict[str, Any]:
-    """Put names in: of a transposed one the windows, of the others the elements, the windows following from them."""
-    from symacct.rules.convolution import window_count
-
-    batched = shapes[:1] if case.kind in ("conv", "conv_transpose") else shapes
-    for shape in batched:
+def _named(case: Case, shapes: list[Any], mode: str) -> dict[str, Any]:
+    """Put names into shapes; return the attributes that have some. What follows from a name is an expression in it."""
+    for shape in shapes[:1] if case.kind in ("conv", "conv_transpose") else shapes:
         shape[0] = name("b")
     rank = len(case.n)
-    axes = list(zip(case.kernel, case.stride, case.padding, case.dilation, strict=True))
-    if case.kind in ("conv", "max_pool", "avg_pool"):
-        shapes[0][-rank:] = [name(f"n{i}") for i in range(rank)]
-    elif case.kind == "conv_backward_weight":
-        n = [name(f"n{i}") for i in range(rank)]
-        shapes[0][-rank:] = n
-        shapes[1][-rank:] = [window_count(size, *axis) for size, axis in zip(n, axes, strict=True)]
-    elif case.kind == "conv_transpose":
+    spread = case.kind in ("conv_transpose", "avg_pool_backward", "max_pool_backward")
+    n = [name(f"n{i}") for i in range(rank)] if mode in ("places", "gradient") else list(case.n)
+    kernel = [name(f"k{i}") for i in range(rank)] if "kernel" in mode else list(case.kernel)
+    padding = [name(f"p{i}") for i in range(rank)] if "padding" in mode else list(case.padding)
+    windows = [window_count(*axis) for axis in zip(n, kernel, case.stride, padding, case.dilation, strict=True)]
+    if spread and mode == "places":
         windows = [name(f"w{i}") for i in range(rank)]
-        shapes[0][-rank:] = windows
-        rest = [n - w * s for n, w, (_, s, _, _) in zip(case.n, case.windows(), axes, strict=True)]
-        return {**attrs, "sizes": tuple(w * s + r for w, s, r in zip(windows, case.stride, rest, strict=True))}
-    return attrs
+        n = [m + (w - at) * s for m, w, at, s in zip(case.n, windows, case.windows(), case.stride, strict=True)]
+    shapes[0][-rank:] = windows if spread else n
+    if case.kind == "conv_backward_weight":
+        shapes[1][-rank:] = windows
+    elif case.kind == "max_pool_backward":
+        shapes[1][-rank:] = n
+    elif case.kind in ("conv", "conv_transpose"):
+        shapes[1][-rank:] = kernel
+    attrs = {"padding": tuple(padding), "kernel": tuple(kernel), "sizes": tuple(n)}
+    return {key: value for key, value in attrs.items() if key in attrs_of(case)}
 
 
 def sizes_of(case: Case) -> dict[str, int]:
-    named = {f"n{i}": n for i, n in enumerate(case.n)} | {f"w{i}": w for i, w in enumerate(case.windows())}
-    return {"b": case.batch, **named}
+    values = {"n": case.n, "w": case.windows(), "k": case.kernel, "p": case.padding}
+    return {"b": case.batch, **{f"{letter}{i}": v for letter, each in values.items() for i, v in enumerate(each)}}
 
 
 def agrees(case: Case) -> None:
@@ -226,8 +234,7 @@ def agrees(case: Case) -> None:
         return
     rng = np.random.default_rng(3)
     arrays = [rng.normal(size=s) for s in shapes_of(case)]
-    expected, sizes = _torch(case, arrays), sizes_of(case)
-    graphs = [graph_of(case, named=False), graph_of(case, named=True)]
+    expected = _torch(case, arrays)
     for way, real in itertools.product(("2n", "exact"), (False, True)):
         m = Sums(way, real=real)
         made = (pool_run if case.kind in POOLS else conv_run)(case, m, arrays)
@@ -235,41 +242,37 @@ def agrees(case: Case) -> None:
             msg = f"the loops of {case} yield {made}, not {expected}"
             raise DisagreementError(msg)
         convention = Convention(way, padding="exact" if real else "nominal")
-        for graph in graphs:
-            (op,) = graph.ops
-            rule, what = RULES[case.kind], f"{case} under {convention.label}"
-            asked = [c for c in rule.conditions(op, graph) if c.kind == "at_least"]
-            if not all(evaluate(c.left, sizes) >= evaluate(c.right, sizes) for c in asked):
-                continue
-            agree([evaluate(s, sizes) for s in graph.tensors[-1].shape], list(expected.shape), f"shape of {what}")
-            try:
-                flops = evaluate(tally(rule.work(op, graph), convention, FORMULAS)["FLOP"], sizes)
-            except InconclusiveError:
-                continue
-            agree(flops, sum(m.calls.values()), f"flops of {what}")
-            _moves_everything_once(op, graph)
+        for mode in MODES:
+            _form_agrees(case, mode, convention, sum(m.calls.values()))
+
+
+def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> None:
+    graph, sizes, rule = graph_of(case, mode), sizes_of(case), RULES[case.kind]
+    (op,) = graph.ops
+    what = f"{case} with names for {mode} under {convention.label}"
+    agree([evaluate(s, sizes) for s in graph.tensors[-1].shape], list(_result_shape(case)), f"shape of {what}")
+    asked = [c for c in rule.conditions(op, graph) if c.kind == "at_least"]
+    if not all(evaluate(c.left, sizes) >= evaluate(c.right, sizes) for c in asked):
+        return
+    try:
+        counted = tally(rule.work(op, graph), convention, FORMULAS).get("FLOP", 0)
+    except InconclusiveError:
+        if mode in case.forms or convention.padding == "nominal":
+            raise DisagreementError(f"there is no closed form of {what}") from None
+        return
+    agree(evaluate(counted, sizes), calls, f"flops of {what}")
+    moved = [(m.tensor, m.shape, m.row) for m in (*rule.reads(op, graph), *rule.writes(op, graph))]
+    whole = [(i, graph.tensors[i].shape, (len(graph.tensors[i].shape) - 1,)) for i in (*op.inputs, *op.outputs)]
+    agree(moved, whole, f"what {what} moves")
 
 
 def _allowed(case: Case) -> bool:
-    """Pooling pads at most half a kernel, and a mean has no dilation."""
+    """Pooling pads at most half a kernel, each window sees an element, and a mean has no dilation."""
     if case.kind not in POOLS:
         return True
-    if case.kind.startswith("avg") and set(case.dilation) != {1}:
-        return False
-    try:
-        RULES["max_pool"].shape(
-            [Tensor(0, (case.batch, 1, *case.n), "input", "x")], {**case.geometry, "kernel": case.kernel}
-        )
-    except ShapeError:
-        return False
-    return all(2 * p <= k for p, k in zip(case.padding, case.kernel, strict=True))
-
-
-def _moves_everything_once(op: Op, graph: Graph) -> None:
-    rule = RULES[op.kind]
-    moved = [(m.tensor, m.shape, m.row) for m in (*rule.reads(op, graph), *rule.writes(op, graph))]
-    whole = [(i, graph.tensors[i].shape, (len(graph.tensors[i].shape) - 1,)) for i in (*op.inputs, *op.outputs)]
-    agree(moved, whole, f"what {op.kind} moves")
+    seen = {window for window, _, place in case.taps() if case.inside(place)}
+    halves = all(2 * p <= k for p, k in zip(case.padding, case.kernel, strict=True))
+    return halves and len(seen) == prod(case.windows()) and (set(case.dilation) == {1} or "max" in case.kind)
 
 
 def _torch(case: Case, arrays: list[np.ndarray]) -> np.ndarray:
@@ -290,19 +293,28 @@ def cases(draw: st.DrawFn, kind: str) -> Case:
     channels = (draw(st.integers(1, 2)), draw(st.integers(1, 2)))
     bias = draw(st.booleans()) if kind in ("conv", "conv_transpose") else False
     first = (kind, draw(st.integers(1, 2)), draw(st.integers(1, 2)), channels)
-    return Case(*first, axes(1, 5), axes(1, 3), axes(1, 3), axes(0, 2), axes(1, 2), bias)
+    return Case(*first, axes(1, 5), axes(1, 3), axes(1, 3), axes(0, 2), axes(1, 2), (), bias)
 
 
 def fixed(kind: str) -> tuple[Case, ...]:
+    """Each kind of closed form; cases that a kind does not allow are passed over."""
     both = kind in ("conv", "conv_transpose")
+    most = ("numbers", "places", "gradient")
     return (
-        Case(kind, 2, 2, (2, 3), (5,), (3,), (1,), (1,), (1,), both),
-        Case(kind, 2, 1, (1, 2), (7, 4), (3, 2), (2, 1), (1, 0), (1, 1)),
-        Case(kind, 1, 2, (1, 1), (8,), (2,), (3,), (0,), (1,), both),
-        Case(kind, 1, 1, (2, 1), (9,), (3,), (2,), (1,), (2,)),
-        Case(kind, 1, 1, (1, 1), (6,), (3,), (2,), (2,), (2,)),
-        Case(kind, 1, 1, (1, 1), (1,), (3,), (1,), (1,), (1,)),
-        Case(kind, 1, 1, (1, 1), (4,), (2,), (1,), (3,), (1,)),
+        Case(kind, 2, 2, (2, 3), (5,), (3,), (1,), (1,), (1,), MODES, both),
+        Case(kind, 2, 1, (1, 2), (7, 4), (3, 2), (2, 1), (1, 0), (1, 1), most),
+        Case(kind, 1, 2, (1, 1), (8,), (2,), (3,), (0,), (1,), most, both),
+        Case(kind, 1, 1, (2, 1), (9,), (3,), (2,), (1,), (2,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (6,), (3,), (2,), (2,), (2,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (2,), (3,), (1,), (2,), (2,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (1,), (3,), (1,), (1,), (1,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (4,), (2,), (1,), (3,), (1,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (9,), (4,), (1,), (2,), (1,), MODES),
+        Case(kind, 1, 1, (1, 1), (6,), (2,), (3,), (1,), (1,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (6,), (3,), (3,), (1,), (1,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (6,), (3,), (1,), (3,), (2,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (1,), (1,), (1,), (0,), (2,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (1,), (2,), (1,), (1,), (2,)),
     )
 
 

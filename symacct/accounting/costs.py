@@ -1,0 +1,103 @@
+"""What rules say of operations, asked once for all that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from symacct.accounting.walk import Visit
+from symacct.conventions import Work
+from symacct.dtypes import AnyFormat, as_format, storage_bytes
+from symacct.expr import Expr, add
+from symacct.graph import Graph, Op, Tensor
+from symacct.graph.alike import likeness
+from symacct.rules import Read, rule_of
+
+Layout: TypeAlias = Literal["ideal", "torch"]
+
+FEW = 4
+"""Below so many operations, looking for alike ones costs more than it saves."""
+
+Moved: TypeAlias = tuple[int, Expr]
+"""A tensor, by its place among an operation's inputs and outputs, and bytes of it."""
+
+
+class Formats(NamedTuple):
+    """Which storage format a tensor has: the one it is pinned to, else its role's, else the usual one."""
+
+    usual: AnyFormat
+    roles: tuple[tuple[str, AnyFormat], ...] = ()
+
+    def of(self, tensor: Tensor) -> AnyFormat:
+        """Return the format of a tensor."""
+        return as_format(tensor.dtype) if tensor.dtype else dict(self.roles).get(tensor.role, self.usual)
+
+    def bytes_of(self, touched: Read, graph: Graph) -> Expr:
+        """Return the bytes of what is touched of a tensor."""
+        return storage_bytes(self.of(graph.tensors[touched.tensor]), touched.shape, touched.row or -1)
+
+
+class Cost(NamedTuple):
+    """One run of an operation: its work, and the bytes it reads, writes, and copies to lay them out."""
+
+    work: Work
+    reads: tuple[Moved, ...]
+    writes: tuple[Moved, ...]
+    copies: tuple[Moved, ...]
+
+    @property
+    def bytes(self) -> Expr:
+        """Everything read and written; what is copied is read and written once more."""
+        return add([n for _, n in (*self.reads, *self.writes, *self.copies, *self.copies)])
+
+
+Ask: TypeAlias = Callable[[Op, Graph], Cost]
+
+
+def cost(op: Op, graph: Graph, formats: Formats, layout: Layout) -> Cost:
+    """Ask the rule of an operation what one run executes and moves."""
+    rule = rule_of(op)
+    moves = layout == "torch" or not rule.implicit_copy
+    ids = op.inputs + op.outputs
+
+    def moved(touched: Iterable[Read]) -> tuple[Moved, ...]:
+        return tuple([(ids.index(t.tensor), formats.bytes_of(t, graph)) for t in touched])
+
+    return Cost(
+        rule.work(op, graph),
+        moved(rule.reads(op, graph)) if moves else (),
+        moved(rule.writes(op, graph)) if moves else (),
+        moved(rule.copies(op, graph)) if layout == "torch" else (),
+    )
+
+
+def asker(formats: Formats, layout: Layout, count: int) -> Ask:
+    """Return a function that gives the cost of any of `count` operations, and asks no rule about alike ones twice."""
+    if count < FEW:
+        return lambda op, graph: cost(op, graph, formats, layout)
+    known: dict[Hashable, Cost] = {}
+
+    def ask(op: Op, graph: Graph) -> Cost:
+        key = _key(op, graph)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = cost(op, graph, formats, layout)
+        return found
+
+    return ask
+
+
+def _key(op: Op, graph: Graph) -> Hashable:
+    tensors = graph.tensors
+    einsum = None if "einsum" in op.attrs else op.einsum
+    return likeness(op.kind, op.attrs, einsum, [tensors[i] for i in op.inputs + op.outputs])
+
+
+def gathered(found: list[Visit]) -> list[Visit]:
+    """Return one visit for all operations that are alike, with how often they run together."""
+    if len(found) < FEW:
+        return found
+    alike: dict[Hashable, list[Visit]] = {}
+    for visit in found:
+        alike.setdefault(_key(visit.op, visit.graph), []).append(visit)
+    return [same[0]._replace(times=add([v.times for v in same])) for same in alike.values()]
