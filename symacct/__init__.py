@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from symacct.accounting import Account
     from symacct.accounting.analysis import compare
+    from symacct.accounting.times import times
     from symacct.api import account, bytes, flops, intensity, matmul_flops
     from symacct.conventions import Convention
     from symacct.errors import SymacctError
@@ -102,6 +103,7 @@ _WHERE = {
     **dict.fromkeys(("dims", "loads", "same"), "symacct.expr.public"),
     **dict.fromkeys(("lower_bound", "orders"), "symacct.nests"),
     "Account": "symacct.accounting",
+    "times": "symacct.accounting.times",
     "Worked": "symacct.worked",
     "load_worked": "symacct.worked",
     "Convention": "symacct.conventions",

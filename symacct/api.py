@@ -104,7 +104,20 @@ def account(
         convention = convention_of(convention)
     if type(dtype) is not str:
         dtype = tuple(map(as_format, dtype)) if isinstance(dtype, list | tuple) else as_format(dtype)
-    return _account(pattern, notation, tuple(given.items()), convention, dtype, order, traffic)
+    try:
+        return _account(pattern, notation, tuple(given.items()), convention, dtype, order, traffic)
+    except TypeError:
+        # what cannot be a key to remember an account by is no word either
+        _check_words(order=order, traffic=traffic, notation=notation)
+        raise
+
+
+def _check_words(**options: object) -> None:
+    for option, word in options.items():
+        if not isinstance(word, str):
+            hint = f"to size an axis of that name, use sizes={{{option!r}: ...}}"
+            msg = f"unknown {option} {word!r}: not a word; {hint}"
+            raise ConventionError(msg)
 
 
 @lru_cache(maxsize=4096)

@@ -217,6 +217,9 @@ def convention_of(chosen: str | Convention) -> Convention:
     """Return the convention of a preset's name, or the convention itself."""
     if isinstance(chosen, Convention):
         return chosen
+    if not isinstance(chosen, str):
+        msg = f"a convention is a preset's name or a Convention, not {chosen!r}; known: {one_of(PRESETS)}"  # type: ignore[unreachable]
+        raise ConventionError(msg)
     return _preset(chosen)
 
 

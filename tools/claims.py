@@ -24,6 +24,10 @@ def claim_ids(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.claim", "mark.claim"}:
         return node.args
     if isinstance(node, ast.keyword) and node.arg == "claims":
+        if any(isinstance(n, ast.Name) and n.id == "claims" for n in ast.walk(node.value)):
+            return []  # passed on: the literals stand where they come from
+        if isinstance(node.value, ast.Dict):
+            return [ident for value in node.value.values for ident in getattr(value, "elts", [value])]
         return node.value.elts if isinstance(node.value, ast.Tuple | ast.List) else [node.value]
     return []
 

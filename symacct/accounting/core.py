@@ -15,7 +15,7 @@ from symacct.accounting.steps import Fuse, Step, Term, Traffic
 from symacct.accounting.sweep import Sweep, sweep
 from symacct.accounting.totals import total_of, unit_of
 from symacct.accounting.walk import Visit, conditions_of, names_of
-from symacct.conventions import Convention, Unit
+from symacct.conventions import Convention, Unit, Work
 from symacct.dtypes import AnyFormat
 from symacct.expr import Expr, Sympy, to_sympy
 from symacct.graph import Condition, Graph
@@ -74,6 +74,11 @@ class Account:
         """The operations, those that are alike together: totals need no more."""
         return gathered(self.runs)
 
+    @property
+    def works(self) -> list[Work]:
+        """The work of the operations, times how often they run; of those that are alike together."""
+        return steps.few_works(self.graph) or steps.works_of(self.alike)
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The operations, each with its own work and unfused traffic."""
@@ -87,7 +92,7 @@ class Account:
     @property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
-        return steps.counts_of(steps.works_of(self.alike), self.convention)
+        return steps.counts_of(self.works, self.convention)
 
     def unit(self, quantity: str) -> str:
         """Return the unit of a quantity: FLOP or MAC, B, and their ratio."""

@@ -84,6 +84,14 @@ def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:
     return out
 
 
+def holds(condition: Condition, sizes: Mapping[str, Number]) -> bool:
+    """Whether a derived condition holds at given sizes; a stated one is taken to."""
+    if condition.kind == "stated" or isinstance(condition.left, str) or isinstance(condition.right, str):
+        return True
+    left, right = evaluate(condition.left, sizes), evaluate(condition.right, sizes)
+    return right % left == 0 if condition.kind == "divides" else left >= right
+
+
 def check_condition(condition: Condition, sizes: Mapping[str, Number]) -> None:
     """Check one derived condition at given sizes.
 
@@ -93,10 +101,9 @@ def check_condition(condition: Condition, sizes: Mapping[str, Number]) -> None:
         Shows the condition and the numbers that break it.
 
     """
-    if condition.kind == "stated" or isinstance(condition.left, str) or isinstance(condition.right, str):
-        return
-    left, right = evaluate(condition.left, sizes), evaluate(condition.right, sizes)
-    if (right % left != 0) if condition.kind == "divides" else left < right:
-        sides = f"{to_text(condition.left)} = {left}, {to_text(condition.right)} = {right}"
-        msg = f"these sizes break a condition: {condition} ({sides})"
+    if not holds(condition, sizes):
+        sides = (
+            f"{to_text(x)} = {evaluate(x, sizes)}" for x in (condition.left, condition.right) if type(x) is not str
+        )
+        msg = f"these sizes break a condition: {condition} ({', '.join(sides)})"
         raise SizeError(msg)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.numbers import axis_name
+from symacct.accounting.numbers import axis_name, holds
 from symacct.accounting.totals import QUANTITIES
 from symacct.errors import ConventionError, ExpressionError, InconclusiveError, one_of
 from symacct.expr import (
@@ -29,9 +29,13 @@ from symacct.expr import (
     terms_of,
     to_text,
 )
+from symacct.graph import Condition
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
+
+
+_TRIED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Solution:
     regions
         Ranges of whole sizes ``(first, last)`` in which the total is at least the target, `last` None where there
         is no end; None when other sizes are still names.
+    conditions
+        What the size must satisfy besides, such as ``2 divides b``.
     """
 
     quantity: str
@@ -52,11 +58,16 @@ class Solution:
     axis: str
     roots: tuple[Sympy, ...]
     regions: tuple[tuple[int, int | None], ...] | None
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def smallest(self) -> int | None:
-        """The smallest whole size that reaches the target, None where none does or other sizes are names."""
-        return self.regions[0][0] if self.regions else None
+        """The smallest whole size that reaches the target and satisfies the conditions.
+
+        None where there is none among 10,000 tried, or other sizes are names.
+        """
+        tried = (n for a, b in self.regions or () for n in range(a, min(b or a + _TRIED, a + _TRIED) + 1))
+        return next((n for n in tried if all(holds(c, {self.axis: n}) for c in self.conditions)), None)
 
     @property
     def largest(self) -> int | None:
@@ -73,7 +84,8 @@ class Solution:
             return f"{self.quantity} = {self.target} at {roots or 'no positive size'}"
         if not self.regions:
             return f"{head} for no {self.axis}"
-        return f"{head} for " + " or ".join(self._region(a, b) for a, b in self.regions)
+        where = "".join(f", where {c}" for c in self.conditions)
+        return f"{head} for " + " or ".join(self._region(a, b) for a, b in self.regions) + where
 
     def _region(self, first: int, last: int | None) -> str:
         return f"{self.axis} >= {first}" if last is None else f"{first} <= {self.axis} <= {last}"
@@ -100,7 +112,9 @@ def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
         raise InconclusiveError(msg)
     roots = positive_roots(gap, n)
     regions = None if others else _regions(account.total(quantity), wanted, n, roots)
-    return Solution(quantity, to_text(wanted) if isinstance(wanted, Poly) else str(target[quantity]), n, roots, regions)
+    shown = to_text(wanted) if isinstance(wanted, Poly) else str(target[quantity])
+    derived = tuple(c for c in account.conditions if c.kind != "stated")
+    return Solution(quantity, shown, n, roots, regions, derived)
 
 
 def _target(target: Mapping[str, Any]) -> tuple[str, Expr]:

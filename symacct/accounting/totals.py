@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.accounting.steps import bytes_of, counts_of, one_unit, works_of
+from symacct.accounting.steps import bytes_of, counts_of, one_unit
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Expr, add, divide
@@ -20,7 +20,7 @@ def total_of(account: Account, quantity: str) -> Expr:
     if quantity == "flops":
         return one_unit(account.counts, account.convention)
     if quantity == "matmul_flops":
-        works = [matmul_work(work) for work in works_of(account.alike)]
+        works = [matmul_work(work) for work in account.works]
         return one_unit(counts_of(works, account.convention), account.convention)
     if quantity == "bytes":
         if account.traffic == "unfused" and account.fuse == "none":

@@ -9,27 +9,35 @@ import pytest
 import symacct as sa
 
 MATMUL = "b d, d k -> b k"
+S12 = pytest.mark.claim("S12")
+S22 = pytest.mark.claim("S22")
+S23 = pytest.mark.claim("S23")
+S26 = pytest.mark.claim("S26")
+S31 = pytest.mark.claim("S31")
+S46 = pytest.mark.claim("S46")
+S47 = pytest.mark.claim("S47")
+S48 = pytest.mark.claim("S48")
 CHAIN = "i j, j k, k l -> i l"
 QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
 TOTAL_KEYS = ["title", "quantity", "formula", "unit", "convention", "dtype", "traffic", "order", "conditions"]
-
-
-def claim(ident: str, *values: object):
-    return pytest.param(*values, marks=pytest.mark.claim(ident))
 
 
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         (["flops", MATMUL], "2*b*d*k"),
-        claim("S31", ["flops", MATMUL, "b=1024", "d=256", "k=64"], "33554432"),
+        pytest.param(["flops", MATMUL, "b=1024", "d=256", "k=64"], "33554432", marks=S31),
         # 1024 * 64 outputs of 256 multiplies and 255 adds
         (["flops", MATMUL, "b=1024", "d=256", "k=64", "--convention", "exact"], "33488896"),
         (["flops", MATMUL, "b=1024", "d=256", "k=64", "-c", "mac"], "16777216"),
-        claim("S31", ["flops", MATMUL, "-c", "exact"], "b*k*(2*d - 1)"),
-        claim("S22", ["flops", "seq1 hidden, hidden seq2 -> seq1 seq2", "seq1=3", "hidden=4", "seq2=3"], "72"),
-        claim("S23", ["flops", "b s d, b t d -> b s t", "b=2", "s=3", "t=3", "d=4"], "144"),
-        claim("S26", ["flops", "b s d -> b s", "b=2", "s=3", "d=4", "-c", "exact"], "18"),
+        pytest.param(["flops", MATMUL, "-c", "exact"], "b*k*(2*d - 1)", marks=S31),
+        pytest.param(
+            ["flops", "seq1 hidden, hidden seq2 -> seq1 seq2", "seq1=3", "hidden=4", "seq2=3"],
+            "72",
+            marks=S22,
+        ),
+        pytest.param(["flops", "b s d, b t d -> b s t", "b=2", "s=3", "t=3", "d=4"], "144", marks=S23),
+        pytest.param(["flops", "b s d -> b s", "b=2", "s=3", "d=4", "-c", "exact"], "18", marks=S26),
         (["flops", MATMUL, "b=64", "d=4*k"], "512*k**2"),
         (["flops", MATMUL, "b=d", "d=b"], "2*b*d*k"),
         (["flops", MATMUL, "k=2*k"], "4*b*d*k"),
@@ -47,14 +55,14 @@ def claim(ident: str, *values: object):
         (["flops", "--", MATMUL, "b=3"], "6*d*k"),
         (["flops", "--latex", MATMUL], "2 b d k"),
         (["bytes", MATMUL], "2*(b*d + b*k + d*k)"),
-        claim("S12", ["bytes", "n d -> n d", "n=4", "d=8", "--dtype", "fp32"], "256"),  # read and written
-        claim("S46", ["bytes", "n, n ->"], "2*(2*n + 1)"),
+        pytest.param(["bytes", "n d -> n d", "n=4", "d=8", "--dtype", "fp32"], "256", marks=S12),  # read and written
+        pytest.param(["bytes", "n, n ->"], "2*(2*n + 1)", marks=S46),
         (["bytes", MATMUL, "-d", "fp32, fp32 ,bf16", "b=4", "d=5", "k=6"], f"{4 * (20 + 30) + 2 * 24}"),
         (["bytes", CHAIN, "--traffic", "compulsory"], "2*(i*j + i*l + j*k + k*l)"),
         (["bytes", MATMUL, "--latex"], r"2 \left(b d + b k + d k\right)"),
         (["intensity", MATMUL], "b*d*k/(b*d + b*k + d*k)"),
-        claim("S48", ["intensity", MATMUL, "b=n", "d=n", "k=n", "-c", "exact"], "(2*n - 1)/6"),
-        claim("S47", ["intensity", "n m, m -> n", "n=1024", "m=1024", "-c", "exact"], "2047/2052"),
+        pytest.param(["intensity", MATMUL, "b=n", "d=n", "k=n", "-c", "exact"], "(2*n - 1)/6", marks=S48),
+        pytest.param(["intensity", "n m, m -> n", "n=1024", "m=1024", "-c", "exact"], "2047/2052", marks=S47),
         (["intensity", MATMUL, "b=4", "d=5", "k=6"], "60/37"),
     ],
 )

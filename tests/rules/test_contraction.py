@@ -15,12 +15,11 @@ from symacct.symbolic import Builder, Symbolic, trace
 from symacct.symbolic.products import einsum
 from symacct.testing.counting import totals
 from symacct.testing.loops import run
+from verify.rooms.layouts import HEADS, SIZES, agrees, random_case
 
 torch = pytest.importorskip("torch")
 einops = pytest.importorskip("einops")
 from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
-
-SIZES = dict(zip("abcdef", (2, 3, 4, 5, 7, 11), strict=True))
 
 
 def symbolic(*shapes: str, units: str = "") -> list[Symbolic]:
@@ -30,70 +29,35 @@ def symbolic(*shapes: str, units: str = "") -> list[Symbolic]:
     return [Symbolic(builder, builder.input(s, f"x{i}")) for i, s in enumerate(sizes)]
 
 
-def random_pattern(draw: random.Random, operands: int) -> str:
-    """Draw a pattern whose letters come in order of appearance, as einops gives them."""
-    letters = "abcdef"[: draw.randint(2, 5)]
-    terms = ["".join(draw.sample(letters, draw.randint(1, len(letters)))) for _ in range(operands)]
-    used = sorted(set("".join(terms)))
-    pattern = f"{','.join(terms)}->{''.join(draw.sample(used, draw.randint(0, len(used))))}"
-    seen = [a for a in dict.fromkeys(pattern) if a.isalpha()]
-    return pattern.translate(str.maketrans("".join(seen), "abcdef"[: len(seen)]))
-
-
-def in_memory(draw: random.Random, term: str) -> tuple[tuple[int, ...], str]:
-    """Draw in which order the axes of a term lie in memory: the permutation that undoes it, and the axes there."""
-    order = draw.sample(range(len(term)), len(term))
-    return tuple(order.index(i) for i in range(len(term))), "".join(term[i] for i in order)
-
-
 class Seen(torch.utils._python_dispatch.TorchDispatchMode):
-    """What torch does: the elements that it copies, and whether it multiplies element by element."""
+    """The elements of each copy that torch makes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.copied: list[int] = []
-        self.multiplied = False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         if func.__name__ == "clone.default":
             self.copied.append(out.numel())
-        self.multiplied |= func.__name__ == "mul.Tensor"
         return out
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_shape_strides_and_copies_are_torchs(seed: int) -> None:
-    draw = random.Random(seed)  # noqa: S311
-    pattern = random_pattern(draw, 2 + seed % 2)
-    laid_out = [in_memory(draw, term) for term in pattern.partition("->")[0].split(",")]
-    units = draw.choice(("", "", "a", "b", "c"))
-    sizes = {**SIZES, **dict.fromkeys(units, 1)}
-    real = [torch.randn([sizes[a] for a in memory]).permute(axes) for axes, memory in laid_out]
-    with torch.backends.opt_einsum.flags(enabled=False), Seen() as seen:
-        theirs = torch.einsum(pattern, *real)
-    made = symbolic(*[memory for _, memory in laid_out], units=units)
-    ours = einsum(pattern, [x.permute(axes) for (axes, _), x in zip(laid_out, made, strict=True)])
-    graph = ours.builder.graph([ours.id])
-    assert tuple(evaluate(s, sizes) for s in ours.tensor.shape) == tuple(theirs.shape)
-    if units and seen.multiplied:
-        return  # axes of size 1 can tip the order in which torch lays an element-wise product out
-    copies = [r for op in graph.ops for r in rule_of(op).copies(op, graph)]
-    assert sorted(evaluate(product(r.shape), sizes) for r in copies) == sorted(seen.copied)
-    if ours.tensor.strides is None:
-        assert theirs.is_contiguous()
-    else:
-        strides = zip(ours.tensor.strides, theirs.stride(), theirs.shape, strict=True)
-        assert [evaluate(s, sizes) for s, _, size in strides if size != 1] == [
-            t for t, size in zip(theirs.stride(), theirs.shape, strict=True) if size != 1
-        ]
+    agrees(random_case(random.Random(seed), 2 + seed % 2))  # noqa: S311
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_heads_are_copied(case) -> None:
+    agrees(case)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_counts_are_the_loops(seed: int) -> None:
     """Pairs from the left, lone axes summed first: what plain loops execute."""
     draw = random.Random(seed)  # noqa: S311
-    pattern = random_pattern(draw, 1 + seed % 3)
+    pattern = random_case(draw, 1 + seed % 3).pattern
     ours = einsum(pattern, symbolic(*pattern.partition("->")[0].split(",")))
     graph = ours.builder.graph([ours.id])
     spaced = pattern.replace(",", " , ").replace("->", " -> ")
