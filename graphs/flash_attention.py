@@ -20,7 +20,7 @@ def reference(sizes):
 
     def forward(x, wq, wk, wv, wo):
         q = torch.tensordot(x, wq, dims=1).transpose(1, 2)
-        k, v = (torch.tensordot(x, w.repeat_interleave(h // g, 1), dims=1).transpose(1, 2) for w in (wk, wv))
+        k, v = (torch.tensordot(x, w, dims=1).transpose(1, 2).repeat_interleave(h // g, 1) for w in (wk, wv))
         hidden = torch.ones(s, s, dtype=torch.bool).triu(1)
         scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(hidden, -torch.inf)
         return torch.tensordot((scores.softmax(-1) @ v).transpose(1, 2), wo, dims=2)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +42,19 @@ def test_public_name(name: str) -> None:
 def test_unknown_name() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         symacct.no_such_name  # noqa: B018
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    stub = ast.parse(Path(symacct.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    seen = {
+        alias.asname: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+        for alias in node.names
+    }
+    assert seen == symacct._WHERE
+
+
+def test_no_verb_is_called_like_a_module() -> None:
+    modules = {m.name for m in pkgutil.iter_modules(symacct.__path__)}
+    assert not modules & set(symacct._WHERE)

@@ -1,4 +1,4 @@
-"""What a convention counts in more than one way: switches, saved, compared, and refused where there is no closed form."""
+"""What a convention counts in more than one way: switches are saved, compared, and refused without a closed form."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from symacct.graph.legal import check
 from symacct.graph.types import (
     Condition,
     Einsum,
@@ -10,7 +11,6 @@ from symacct.graph.types import (
     Phase,
     Role,
     Tensor,
-    check,
     size_conditions,
 )
 

@@ -174,28 +174,3 @@ def size_conditions(size: Size) -> list[Condition]:
     if {"floor", "log2"} & calls or any(c < 0 for c in terms_of(size).values()):
         out.append(Condition("at_least", size, 1))
     return out
-
-
-def check(graph: Graph) -> None:
-    """Check that a graph is legal: ids in order, tensors made before use and written once.
-
-    Raises
-    ------
-    GraphError
-        Names the operation and the tensor.
-
-    """
-    made = set(graph.inputs)
-    for op in graph.ops:
-        for i in op.inputs:
-            if i not in made:
-                msg = f"operation {op.id} ({op.kind}) reads tensor {i} before it is made"
-                raise GraphError(msg)
-        for i in op.outputs:
-            if i in made:
-                msg = f"operation {op.id} ({op.kind}) writes tensor {i}, which is already made"
-                raise GraphError(msg)
-            made.add(i)
-    if missing := set(graph.outputs) - made:
-        msg = f"the outputs {sorted(missing)} are never made"
-        raise GraphError(msg)

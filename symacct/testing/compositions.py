@@ -172,7 +172,7 @@ THEIRS: dict[str, Callable[..., Any]] = {
 """What each step is in torch."""
 
 NAMES = ("b", "s", "d", "h", "k", "f")
-SIZES = (2, 3, 4, 5, 6, 7)
+SIZES = (3, 4, 5, 6, 7, 8)
 UNARY = ("relu", "gelu", "tanh", "gate", "choose", "scale")
 BINARY = ("add", "multiply", "maximum")
 

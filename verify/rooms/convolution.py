@@ -242,7 +242,7 @@ def agrees(case: Case) -> None:
             msg = f"the loops of {case} yield {made}, not {expected}"
             raise DisagreementError(msg)
         convention = Convention(way, padding="exact" if real else "nominal")
-        for mode in MODES:
+        for mode in MODES if all(case.padding) else MODES[:4]:  # a name is at least 1
             _form_agrees(case, mode, convention, sum(m.calls.values()))
 
 
