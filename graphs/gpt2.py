@@ -97,6 +97,6 @@ worked = sa.Worked(
         "params": "v*d + c*d + L*(4*d*h*k + 2*d*f + 3*h*k + f + 6*d) + 2*d",
     },
     reference=reference,
-    tiny={"b": 2, "s": 5, "d": 7, "h": 3, "k": 4, "f": 11, "v": 13, "c": 6, "L": 2},
+    tiny={"b": 2, "s": 5, "d": 7, "h": 3, "k": 4, "f": 11, "v": 13, "c": 6, "L": 8},
     note="the head is tied: its matrix costs 2*b*s*d*v operations and no parameters of its own",
 )

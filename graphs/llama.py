@@ -100,6 +100,6 @@ worked = sa.Worked(
         "params": "2*v*d + L*(2*d*g*k*(r + 1) + 3*d*f + 2*d) + d",
     },
     reference=reference,
-    tiny={"b": 2, "s": 5, "d": 7, "g": 3, "r": 4, "k": 6, "f": 11, "v": 13, "L": 2},
+    tiny={"b": 2, "s": 5, "d": 7, "g": 3, "r": 4, "k": 6, "f": 11, "v": 13, "L": 8},
     note="g heads of keys and values, r heads of queries each; the MLP has three matrices",
 )

@@ -1,4 +1,4 @@
-"""What type checkers and editors see of the names that `symacct` loads when they are first used."""
+# What type checkers and editors see of the names that `symacct` loads when they are first used.
 
 from symacct.accounting import (
     Account as Account,

@@ -8,9 +8,11 @@ has at most `F ** sum(s)` points (the discrete Brascamp-Lieb inequality: Christ,
 Two cases have a proved constant:
 
 - sigma = 1: one array has every axis, and each of its elements must be moved: compulsory traffic.
-- matrix multiplication (any batch axes): cut a schedule into segments of r reads. A segment sees at most M + r
-  elements of A, B and C together, hence at most ``((M + r) / 3) ** (3/2)`` products (Loomis-Whitney; batches add up by
-  Hoelder). The r = 2M that helps most gives ``2*m*n*k/sqrt(M) - 2*M`` (Smith, Lowery, Langou and van de Geijn 2017).
+- matrix multiplication (any batch axes), for ``C += A*B``: cut a schedule into segments of r reads. A segment sees at
+  most M + r elements of A, B and C together, hence at most ``((M + r) / 3) ** (3/2)`` products (Loomis-Whitney; batches
+  add up by Hoelder). The r = 2M that helps most gives ``2*m*n*k/sqrt(M) - 2*M`` reads (Smith, Lowery, Langou and van de
+  Geijn 2017). For ``C = A*B`` up to m*n of these reads fall away, where a sum starts at zero; the m*n writes of C, not
+  counted so far, make up for them, so reads and writes together obey the same bound.
 """
 
 from __future__ import annotations

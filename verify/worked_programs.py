@@ -38,7 +38,9 @@ def gated_mlp(_: Machine, x: Array, gate: Array, up: Array, down: Array) -> Arra
     return (silu(x @ gate) * (x @ up)) @ down
 
 
-def multi_head_attention(m: Machine, x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
+def multi_head_attention(m: Machine, x: Array, *weights: Array) -> Array:
+    wq, wk, wv, wo = weights
+
     def heads(rows: Array) -> list[Array]:
         q, k, v = ([rows @ w[:, head] for head in range(w.shape[1])] for w in (wq, wk, wv))
         weights = [softmax(m, a @ b.T * wq.shape[-1] ** -0.5) for a, b in zip(q, k, strict=True)]
@@ -47,8 +49,9 @@ def multi_head_attention(m: Machine, x: Array, wq: Array, wk: Array, wv: Array, 
     return np.stack([np.concatenate(heads(rows), axis=1) @ wo.reshape(-1, wo.shape[-1]) for rows in x])
 
 
-def sliding_window_attention(m: Machine, x: Array, wq: Array, wk: Array, wv: Array, wo: Array, w: int) -> Array:
+def sliding_window_attention(m: Machine, x: Array, *rest: Any) -> Array:
     """Each query and the keys that it sees, nothing else."""
+    wq, wk, wv, wo, w = rest
 
     def head(q: Array, k: Array, v: Array) -> Array:
         out = []
@@ -63,7 +66,9 @@ def sliding_window_attention(m: Machine, x: Array, wq: Array, wk: Array, wv: Arr
     return np.stack([np.concatenate(heads(rows), axis=1) @ wo.reshape(-1, wo.shape[-1]) for rows in x])
 
 
-def linear_attention(m: Machine, x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
+def linear_attention(m: Machine, x: Array, *weights: Array) -> Array:
+    wq, wk, wv, wo = weights
+
     def feature(y: Array) -> Array:
         above, below = y + 1, each("exp", y)
         return np.where([[c.value for c in row] for row in each("gt", y, 0)], above, below)

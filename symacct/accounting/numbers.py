@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.quantity import Figures, Quantity
 from symacct.errors import AxisConflictError, SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
-from symacct.expr import Number, Poly, as_size, collect_sizes, evaluate, to_text
+from symacct.expr import Expr, Number, Poly, as_size, collect_sizes, evaluate, to_text
 from symacct.graph import Condition
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def check_condition(condition: Condition, sizes: Mapping[str, Number]) -> None:
 
     """
     if not holds(condition, sizes):
-        sides = (
-            f"{to_text(x)} = {evaluate(x, sizes)}" for x in (condition.left, condition.right) if type(x) is not str
-        )
-        msg = f"these sizes break a condition: {condition} ({', '.join(sides)})"
+        sides: list[Expr] = [x for x in (condition.left, condition.right) if not isinstance(x, str)]
+        told = ", ".join(f"{to_text(x)} = {evaluate(x, sizes)}" for x in sides)
+        msg = f"these sizes break a condition: {condition} ({told})"
         raise SizeError(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import GraphError
@@ -32,7 +33,9 @@ def einsum(*tensors: Any, einsum: Einsum) -> Any:
     letter = dict(zip(einsum.sizes, LETTERS, strict=False))
     terms = ["".join(letter[a] for a in axes) for axes in (*einsum.operands, einsum.output)]
     split = [t.reshape([einsum.sizes[a] for a in axes]) for t, axes in zip(tensors, einsum.operands, strict=True)]
-    with torch.backends.opt_einsum.flags(enabled=False):
+    opt_einsum = torch.backends.opt_einsum
+    # torch raises on the way out where it was off before
+    with opt_einsum.flags(enabled=False) if opt_einsum.enabled else nullcontext():
         return torch.einsum(f"{','.join(terms[:-1])}->{terms[-1]}", *split)
 
 

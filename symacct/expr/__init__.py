@@ -35,7 +35,7 @@ from symacct.expr.printer import to_latex, to_text
 from symacct.expr.reader import read, read_size
 from symacct.expr.signs import at_most, derivative, inequality, sign
 from symacct.expr.sizes import as_size, collect_sizes
-from symacct.expr.values import evaluate, float_of, numerator, substitute, whole_denominator
+from symacct.expr.values import evaluate, evaluator, float_of, numerator, substitute, whole_denominator
 
 __all__ = [
     "Call",
@@ -57,6 +57,7 @@ __all__ = [
     "divide",
     "equal",
     "evaluate",
+    "evaluator",
     "float_of",
     "floordiv",
     "from_sympy",

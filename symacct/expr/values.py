@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from symacct.errors import UndefinedSizeError, one_of
@@ -58,6 +59,14 @@ def evaluate(x: Expr, sizes: Mapping[str, Number]) -> Number | float:
     return float_of(out) if isinstance(out, Poly) else out
 
 
+def evaluator(x: Expr) -> Callable[[Mapping[str, Number]], Number | float]:
+    """Return a function that evaluates an expression at many sizes: sums of products of names in one pass each."""
+    terms = [(c, [(a, int(e)) for a, e in m]) for m, c in terms_of(x).items()]
+    if any(isinstance(a, Call) or type(e) is not int or e < 0 for m in terms_of(x) for a, e in m):
+        return lambda sizes: evaluate(x, sizes)
+    return lambda sizes: sum(c * math.prod([sizes[a] ** e for a, e in m]) for c, m in terms)
+
+
 def float_of(x: Expr) -> float:
     """Return the float value of an expression without names (roots and logarithms of numbers may remain)."""
     if not isinstance(x, Poly):
@@ -66,8 +75,6 @@ def float_of(x: Expr) -> float:
 
 
 def _float_product(m: tuple[tuple[str, Number], ...]) -> float:
-    import math
-
     out = 1.0
     for a, e in m:
         if not isinstance(a, Call):
@@ -92,8 +99,6 @@ def whole_denominator(x: Expr) -> tuple[Expr, Expr]:
     """
     if not isinstance(x, Poly):
         return Fraction(x).numerator, Fraction(x).denominator
-    import math
-
     lowest: dict[str, Number] = {}
     for m in x.terms:
         for a, e in m:

@@ -1,24 +1,24 @@
 """Which graphs are legal: the specification of a `Graph`, as a check.
 
 - A tensor's id is its place, and so is an operation's. Sizes are whole and at least 1, or expressions in names.
-- Each tensor is given or made by exactly one operation, before it is read. Exactly those made tensors that the graph
-  yields have the role `output`.
-- A tensor owns its memory, or lies in that of an earlier tensor of its dtype that owns it.
-- An einsum has the axes of its tensors. The body of a repeat takes carries, slices of what is stacked, and constants,
-  and yields carries in the same shapes and dtypes; the branches of a conditional take and yield the same. Bodies and
-  branches are legal.
+- Each tensor is given, or made by exactly one operation before it is read. Of what is made, exactly what the graph
+  yields has the role `output`.
+- A tensor owns its memory, or lies in that of an earlier tensor of its dtype that does.
+- An einsum has the axes of its tensors. The body of a repeat takes its carries, slices of what is stacked, and
+  constants, and yields carries of the same shapes and dtypes; the branches of a conditional take and yield the same.
+  Bodies and branches are legal.
 
-That shapes are those that the rules announce is `symacct.rules.check_shapes`: a graph knows no rules.
+That shapes are those which rules announce is `symacct.rules.check_shapes`: a graph knows no rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from symacct.dtypes import as_format
 from symacct.errors import DtypeError, GraphError
-from symacct.expr import Expr, Poly, Size
+from symacct.expr import Expr, Poly, Size, terms_of
 from symacct.graph.types import Einsum, Graph, Op, Phase, Role, Tensor
 
 ROLES, PHASES = get_args(Role), get_args(Phase)
@@ -33,20 +33,19 @@ def check(graph: Graph) -> None:
         Names the tensor or the operation, and what is wrong with it.
 
     """
-    for place, tensor in enumerate(graph.tensors):
-        _check_tensor(tensor, place, graph.tensors)
-    _check_order(graph)
-    for op in graph.ops:
+    for fault in faults(graph):
+        raise GraphError(fault)
+
+
+def faults(graph: Graph) -> Iterator[str]:
+    """Yield what is wrong with a graph; a fault may make others appear, or hide them."""
+    found = [*_faults_of_tensors(graph.tensors), *_faults_of_order(graph)]
+    yield from found
+    for op in () if found else graph.ops:
         if op.einsum is not None:
-            _check_einsum(op, op.einsum, graph)
-        if op.kind in ("repeat", "cond"):
-            (_check_repeat if op.kind == "repeat" else _check_cond)(op, graph)
-
-
-def _require(truth: bool, what: object, wrong: str) -> None:  # noqa: FBT001
-    if not truth:
-        msg = f"{what if isinstance(what, str) else told(what)}: {wrong}"  # type: ignore[arg-type]
-        raise GraphError(msg)
+            yield from (f"{told(op)}: {fault}" for fault in _faults_of_einsum(op, op.einsum, graph))
+        if op.kind in PARTS:
+            yield from (f"{told(op)}: {fault}" for fault in PARTS[op.kind](op, graph))
 
 
 def told(part: Tensor | Op) -> str:
@@ -54,68 +53,96 @@ def told(part: Tensor | Op) -> str:
     return f"tensor {part.id} ({part.name})" if isinstance(part, Tensor) else f"operation {part.id} ({part.kind})"
 
 
-def _check_tensor(t: Tensor, place: int, tensors: Sequence[Tensor]) -> None:
-    _require(t.id == place, t, f"an id is a place, and it stands at {place}")
-    _require(t.role in ROLES, t, f"the role {t.role!r} is none of {', '.join(ROLES)}")
-    for size in t.shape:
-        _require(is_size(size), t, f"the size {size!r} is neither a whole number of at least 1 nor an expression")
-    _require(t.strides is None or len(t.strides) == len(t.shape), t, "as many strides as axes are needed")
-    if t.dtype is not None:
-        try:
-            as_format(t.dtype)
-        except DtypeError as error:
-            msg = f"{told(t)}: {error}"
-            raise GraphError(msg) from None
-    if t.storage is not None:
-        _require(0 <= t.storage < place, t, f"it lies in tensor {t.storage}, which is no earlier one")
-        owner = tensors[t.storage]
-        _require(owner.storage is None, t, f"it lies in {told(owner)}, which does not own its memory")
-        _require(owner.dtype == t.dtype, t, f"it is {t.dtype} and lies in {told(owner)}, which is {owner.dtype}")
-
-
 def is_size(size: object) -> bool:
-    """Whether a value is a size: a whole number of at least 1, or an expression in names."""
-    return type(size) is Poly or (type(size) is int and size >= 1)
+    """Whether a value is a size: a whole number of at least 1, or an expression in names that is not always below."""
+    if type(size) is Poly:
+        return any(c > 0 for c in terms_of(size).values())
+    return type(size) is int and size >= 1
 
 
-def _check_order(graph: Graph) -> None:
-    """Check that each tensor is given or made once, before it is read."""
-    known = range(len(graph.tensors))
-    made = set(graph.inputs)
-    _require(len(made) == len(graph.inputs), "inputs", "a tensor is given twice")
-    _require(all(i in known for i in (*graph.inputs, *graph.outputs)), "inputs and outputs", "one is no tensor here")
-    _require(bool(graph.outputs), "outputs", "a graph yields at least one tensor")
-    outputs = set(graph.outputs)
+def _faults_of_tensors(tensors: Sequence[Tensor]) -> Iterator[str]:
+    formats: set[str] = set()
+    shapes: set[tuple[Size, ...]] = set()
+    for place, t in enumerate(tensors):
+        if t.id != place:
+            yield f"{told(t)}: an id is a place, and it stands at {place}"
+        if t.role not in ROLES:
+            yield f"{told(t)}: the role {t.role!r} is none of {', '.join(ROLES)}"
+        if t.shape not in shapes and all(map(is_size, t.shape)):
+            shapes.add(t.shape)
+        elif t.shape not in shapes:
+            yield f"{told(t)}: a size of {t.shape} is neither a whole number of at least 1 nor an expression in names"
+        if t.strides is not None and len(t.strides) != len(t.shape):
+            yield f"{told(t)}: {len(t.strides)} strides for {len(t.shape)} axes"
+        if t.dtype is not None and t.dtype not in formats:
+            formats.add(t.dtype)
+            try:
+                as_format(t.dtype)
+            except DtypeError as error:
+                yield f"{told(t)}: {error}"
+        if t.storage is not None:
+            yield from _faults_of_storage(t, place, tensors)
+
+
+def _faults_of_storage(t: Tensor, place: int, tensors: Sequence[Tensor]) -> Iterator[str]:
+    if t.storage not in range(place):
+        yield f"{told(t)}: it lies in tensor {t.storage}, which is no earlier one"
+        return
+    owner = tensors[t.storage]
+    if owner.storage is not None:
+        yield f"{told(t)}: it lies in {told(owner)}, which does not own its memory"
+    if owner.dtype != t.dtype:
+        yield f"{told(t)}: it is of dtype {t.dtype} and lies in {told(owner)} of dtype {owner.dtype}"
+
+
+def _faults_of_order(graph: Graph) -> Iterator[str]:
+    """Yield what is not given or made once, before it is read."""
+    known, made, outputs = range(len(graph.tensors)), set(graph.inputs), set(graph.outputs)
+    if strange := [i for i in (*graph.inputs, *graph.outputs) if i not in known]:
+        yield f"inputs and outputs: there is no tensor {strange[0]}"
+        return
+    if len(made) != len(graph.inputs):
+        yield "inputs: a tensor is given twice"
+    if not outputs:
+        yield "outputs: a graph yields at least one tensor"
     for place, op in enumerate(graph.ops):
-        _require(op.id == place, op, f"an id is a place, and it stands at {place}")
-        _require(op.phase in PHASES, op, f"the phase {op.phase!r} is none of {', '.join(PHASES)}")
-        _require(bool(op.outputs), op, "it makes nothing")
+        if op.id != place:
+            yield f"{told(op)}: an id is a place, and it stands at {place}"
+        if op.phase not in PHASES:
+            yield f"{told(op)}: the phase {op.phase!r} is none of {', '.join(PHASES)}"
+        if not op.outputs:
+            yield f"{told(op)}: it makes nothing"
         for i in op.inputs:
-            _require(i in made, op, f"it reads tensor {i} before that is made")
+            if i not in made:
+                yield f"{told(op)}: it reads tensor {i} before that is made"
         for i in op.outputs:
-            _require(i in known and i not in made, op, f"it writes tensor {i}, which is made already or is none")
-            role = "output" if i in outputs else "act"
-            _require(graph.tensors[i].role == role, graph.tensors[i], f"the role of what {told(op)} makes is {role}")
+            if i not in known or i in made:
+                yield f"{told(op)}: it makes tensor {i}, which is {'made already' if i in made else 'none'}"
+            elif graph.tensors[i].role != ("output" if i in outputs else "act"):
+                yield f"{told(graph.tensors[i])}: the role of what is made is output where the graph yields it, else act"
             made.add(i)
-    _require(outputs <= made, "outputs", f"the tensors {sorted(outputs - made)} are never made")
-    _require(len(made) == len(known), "tensors", f"{sorted(set(known) - made)[:5]} are neither given nor made")
+    if missing := sorted(set(known) - made):
+        yield f"{told(graph.tensors[missing[0]])}: it is neither given nor made"
 
 
-def _check_einsum(op: Op, e: Einsum, graph: Graph) -> None:
-    """Check that axes have the sizes of the tensors; one axis of a tensor may be several that are merged."""
-    _require(len(e.operands) == len(op.inputs) and len(op.outputs) == 1, op, "an operand is one input, the output one")
-    _require(all(is_size(s) for s in e.sizes.values()), op, "the size of an axis is no size")
+def _faults_of_einsum(op: Op, e: Einsum, graph: Graph) -> Iterator[str]:
+    """Yield axes that are not those of the tensors; one axis of a tensor may be several that are merged."""
+    if len(e.operands) != len(op.inputs) or len(op.outputs) != 1:
+        yield "an operand is one input, and the output one tensor"
+        return
     read = {a for axes in e.operands for a in axes}
-    _require(read <= set(e.sizes), op, "an axis of an operand has no size")
-    _require(read.issuperset(e.output), op, "an axis of the output is in no operand")
+    if not read.issuperset(e.output) or not read.issubset(e.sizes):
+        yield "an axis of the output is in no operand, or one has no size"
+        return
     for axes, i in zip((*e.operands, e.output), (*op.inputs, *op.outputs), strict=True):
         t = graph.tensors[i]
-        _require(_merged([e.sizes[a] for a in axes], t.shape), op, f"the axes {axes} are not those of {told(t)}")
+        if not _merged([e.sizes[a] for a in axes], t.shape):
+            yield f"the axes {' '.join(axes) or '(none)'} are not those of {told(t)}"
 
 
 def _merged(sizes: Sequence[Size], shape: Sequence[Size]) -> bool:
     """Whether a shape is sizes in order, some next to each other multiplied."""
-    if tuple(sizes) == tuple(shape):
+    if list(sizes) == list(shape):
         return True
     at = 0
     for size in shape:
@@ -128,43 +155,51 @@ def _merged(sizes: Sequence[Size], shape: Sequence[Size]) -> bool:
     return all(size == 1 for size in sizes[at:])
 
 
-def _check_repeat(op: Op, graph: Graph) -> None:
+def _faults_of_repeat(op: Op, graph: Graph) -> Iterator[str]:
     body, n, carry, xs = (op.attrs.get(key) for key in ("body", "n", "carry", "xs"))
-    if not isinstance(body, Graph) or type(carry) is not int or type(xs) is not int or not is_size(n):
-        msg = f"{told(op)}: a repeat has a body, n, and the numbers of its carries and of what is stacked"
-        raise GraphError(msg)
-    _require(0 <= carry and 0 <= xs and carry + xs <= len(op.inputs), op, f"{carry} carries and {xs} stacked tensors")
+    if not isinstance(body, Graph) or not is_size(n) or type(carry) is not int or type(xs) is not int:
+        yield "a repeat has a body, a size n, and the numbers of its carries and of what is stacked"
+        return
     given = [graph.tensors[i] for i in op.inputs]
+    if carry < 0 or xs < 0 or carry + xs > len(given):
+        yield f"{carry} carries and {xs} stacked tensors of {len(given)} inputs"
+        return
     stacked = given[carry : carry + xs]
-    _require(all(t.shape[:1] == (n,) for t in stacked), op, f"what is stacked is not {n} long")
+    if short := [t for t in stacked if t.shape[:1] != (n,)]:
+        yield f"{told(short[0])} is stacked and not {n} long"
+        return
     sliced = [t._replace(shape=t.shape[1:]) for t in stacked]
-    _check_part(op, "its body", body, [*given[:carry], *sliced, *given[carry + xs :]], given[:carry])
-    _same(op, "it makes what its carries are not", [graph.tensors[i] for i in op.outputs], given[:carry])
+    yield from _faults_of_part("its body", body, [*given[:carry], *sliced, *given[carry + xs :]], given[:carry])
+    yield from _differences("it makes what its carries are not", [graph.tensors[i] for i in op.outputs], given[:carry])
 
 
-def _check_cond(op: Op, graph: Graph) -> None:
+def _faults_of_cond(op: Op, graph: Graph) -> Iterator[str]:
     branches = op.attrs.get("branches")
     if not isinstance(branches, tuple) or len(branches) != 2 or not all(isinstance(b, Graph) for b in branches):
-        msg = f"{told(op)}: a conditional has two branches"
-        raise GraphError(msg)
-    _require(bool(op.inputs), op, "it has no predicate")
+        yield "a conditional has two branches"
+        return
     given = [graph.tensors[i] for i in op.inputs]
-    _require(given[0].numel == 1, op, f"its predicate {told(given[0])} has more than one element")
+    if not given or given[0].numel != 1:
+        yield "its predicate is not one element"
     for number, branch in enumerate(branches, 1):
-        _check_part(op, f"its branch {number}", branch, given[1:], [graph.tensors[i] for i in op.outputs])
+        made = [graph.tensors[i] for i in op.outputs]
+        yield from _faults_of_part(f"its branch {number}", branch, given[1:], made)
 
 
-def _check_part(op: Op, what: str, part: Graph, given: Sequence[Tensor], made: Sequence[Tensor]) -> None:
-    """Check a body or a branch, and what goes in and out of it."""
-    try:
-        check(part)
-    except GraphError as error:
-        msg = f"{told(op)}: {what}: {error}"
-        raise GraphError(msg) from None
-    _same(op, f"{what} takes other tensors than it is given", [part.tensors[i] for i in part.inputs], given)
-    _same(op, f"{what} yields other tensors than it must", [part.tensors[i] for i in part.outputs], made)
+PARTS = {"repeat": _faults_of_repeat, "cond": _faults_of_cond}
+"""The operations that have graphs inside."""
 
 
-def _same(op: Op, wrong: str, some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
+def _faults_of_part(what: str, part: Graph, given: Sequence[Tensor], made: Sequence[Tensor]) -> Iterator[str]:
+    """Yield the faults of a body or a branch, and what does not fit of what goes in and out."""
+    found = [f"{what}: {fault}" for fault in faults(part)]
+    yield from found
+    if not found:
+        yield from _differences(f"{what} takes other than it is given", [part.tensors[i] for i in part.inputs], given)
+        yield from _differences(f"{what} yields other than it must", [part.tensors[i] for i in part.outputs], made)
+
+
+def _differences(wrong: str, some: Sequence[Tensor], others: Sequence[Tensor]) -> Iterator[str]:
     first, second = ([(t.shape, t.dtype) for t in tensors] for tensors in (some, others))
-    _require(first == second, op, f"{wrong}: {first} against {second}")
+    if first != second:
+        yield f"{wrong}: {first} against {second}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from symacct.conventions import Key
 from symacct.errors import UnknownOpError, one_of
-from symacct.graph import Op
+from symacct.graph import Graph, Op
 from symacct.rules import (
     activations,
     attention,
@@ -30,6 +30,7 @@ from symacct.rules import (
     softmax,
     views,
 )
+from symacct.rules.announced import check_against
 from symacct.rules.rule import Read, Rule
 
 FAMILIES = (
@@ -61,7 +62,7 @@ FORMULAS: dict[Key, Mapping[Key, int]] = {
 }
 """What named functions are made of, by name and role: "points" (its elements), "outputs", and others of its own."""
 
-__all__ = ["FORMULAS", "RULES", "Read", "Rule", "rule_of"]
+__all__ = ["FORMULAS", "RULES", "Read", "Rule", "check_shapes", "rule_of"]
 
 
 def rule_of(op: Op) -> Rule:
@@ -78,3 +79,17 @@ def rule_of(op: Op) -> Rule:
         msg = f"no rule for the operation {op.kind!r}; known: {one_of(sorted(RULES))}"
         raise UnknownOpError(msg)
     return rule
+
+
+def check_shapes(graph: Graph) -> None:
+    """Check that every tensor of a legal graph has the shape, dtype, strides and memory that its rule announces.
+
+    `symacct.graph.check` comes first.
+
+    Raises
+    ------
+    GraphError
+        Names the operation, what it makes and what its rule announces.
+
+    """
+    check_against(RULES, graph)

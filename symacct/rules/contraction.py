@@ -17,7 +17,7 @@ from symacct.errors import GraphError
 from symacct.expr import Expr, Size, add
 from symacct.graph import Einsum, Graph, Op, Tensor
 from symacct.rules.layout import elementwise_strides, is_copied, matrices, strides_of_operand, strides_of_product
-from symacct.rules.rule import Attrs, Backward, Out, Read, Residual, Rule, sizes_of
+from symacct.rules.rule import Attrs, Backward, Out, Read, Residual, Rule, sizes_of, whole
 
 
 def work(op: Op, _graph: Graph) -> Work:
@@ -75,23 +75,19 @@ def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
     """Return what is read: each operand once, of a repeated name the diagonal only, of a repeated axis one element."""
     e = op.einsum
     assert e is not None
-    return tuple(_touched(e, axes, graph.tensors[i]) for axes, i in zip(e.operands, op.inputs, strict=True))
+    return tuple(_touched(e, axes, graph, i) for axes, i in zip(e.operands, op.inputs, strict=True))
 
 
-def writes(op: Op, graph: Graph) -> tuple[Read, ...]:
-    """Return what is written: the output once."""
-    e = op.einsum
-    assert e is not None
-    return (_touched(e, e.output, graph.tensors[op.outputs[0]]),)
-
-
-def _touched(e: Einsum, axes: tuple[str, ...], tensor: Tensor) -> Read:
-    """Return the distinct axes; a row is what is summed, else the last axis (it is what scales of a block share)."""
+def _touched(e: Einsum, axes: tuple[str, ...], graph: Graph, i: int) -> Read:
+    """Return the distinct axes; a row is what is summed, else the last axis as stored (what scales of a block share)."""
     distinct = tuple(dict.fromkeys(axes))
-    summed = tuple(i for i, a in enumerate(distinct) if a not in e.output)
+    summed = tuple(at for at, a in enumerate(distinct) if a not in e.output)
+    if not summed and distinct == axes:
+        return whole(graph, i)
+    strides = graph.tensors[i].strides
+    repeated = set() if strides is None else {a for a, t in zip(axes, strides, strict=True) if t == 0}
     row = summed or ((len(distinct) - 1,) if distinct else ())
-    repeated = set() if tensor.strides is None else {a for a, t in zip(axes, tensor.strides, strict=True) if t == 0}
-    return Read(tensor.id, tuple(1 if a in repeated else e.sizes[a] for a in distinct), row)
+    return Read(i, tuple(1 if a in repeated else e.sizes[a] for a in distinct), row)
 
 
 def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -198,6 +194,4 @@ def _in_shape(tensor: Any, shape: tuple[Size, ...]) -> Any:
     return tensor if sizes_of(tensor) == shape else tensor.reshape(shape)
 
 
-RULES = {
-    "einsum": Rule("contraction", shape, work, reads, writes, residuals=residuals, gradient=gradient, copies=copies)
-}
+RULES = {"einsum": Rule("contraction", shape, work, reads, residuals=residuals, gradient=gradient, copies=copies)}

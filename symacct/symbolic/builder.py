@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from symacct.errors import GraphError, SymacctError, UnknownOpError, one_of
-from symacct.expr import Size
+from symacct.expr import Size, as_size, names_in, substitute
 from symacct.graph import Graph, Op, Role, Tensor
 from symacct.graph.alike import likeness
 from symacct.rules import RULES
@@ -21,21 +21,46 @@ _HERE = str(Path(__file__).resolve().parent.parent)
 class Builder:
     """Collects tensors and operations; a rule checks shapes and announces outputs as each operation is added."""
 
-    def __init__(self, sizes: Mapping[str, Size] | None = None) -> None:
+    def __init__(self, sizes: Mapping[str, Size] | None = None, used: set[str] | None = None) -> None:
         self.sizes = sizes or {}  # put in for names, also where one is written inside the function
+        self.used = set() if used is None else used  # the names that were written
         self.tensors: list[Tensor] = []
         self.ops: list[Op] = []
         self.inputs: list[int] = []
         self.scope: list[str] = []
-        self.closed = False
+        self.is_body = used is not None
+        self.refusal = ""
+        """Why no operation can be added now."""
         self.known: dict[Hashable, tuple[Out, ...]] = {}  # what rules announced, for operations that are alike
 
     def input(self, shape: Sequence[Size], name: str, role: Role = "input", dtype: str | None = None) -> int:
         """Add a tensor that the graph is given; return its id."""
+        return self.given(Tensor(0, tuple(shape), role, name, dtype))
+
+    def given(self, like: Tensor) -> int:
+        """Add a tensor that the graph is given, like one of another graph; return its id."""
         made = len(self.tensors)
-        self.tensors.append(Tensor(made, tuple(shape), role, name, dtype))
+        self.tensors.append(like._replace(id=made, storage=None))
         self.inputs.append(made)
         return made
+
+    def size(self, written: Any, what: str) -> Size:
+        """Read a size that is written inside the function, with what is put in for its names."""
+        size = as_size(written, what)
+        self.used.update(names_in(size))
+        return substitute(size, self.sizes)  # type: ignore[return-value]
+
+    @contextmanager
+    def inner(self, what: str) -> Iterator[Builder]:
+        """Give a builder for a body; meanwhile nothing is added outside, where it would run once and not with the body.
+
+        `what` says what the body is of, and how it is given tensors.
+        """
+        refusal, self.refusal = self.refusal, f"a tensor from outside the body of {what}"
+        try:
+            yield Builder(self.sizes, self.used)
+        finally:
+            self.refusal = refusal
 
     def op(self, kind: str, inputs: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
         """Add an operation; return the ids of its outputs.
@@ -46,10 +71,8 @@ class Builder:
             What the rule says about the shapes, with the line of the caller.
 
         """
-        if self.closed:
-            msg = (
-                f"{kind}: the graph is finished; a symbolic tensor is of use only inside the function that was given it"
-            )
+        if self.refusal:
+            msg = f"{kind}: {self.refusal}{caller()}"
             raise GraphError(msg)
         tensors = [self.tensors[i] for i in inputs]
         outs = self._announced(kind, tensors, attrs)
@@ -89,7 +112,7 @@ class Builder:
 
     def graph(self, outputs: Sequence[int], stated: Sequence[str] = ()) -> Graph:
         """Finish the graph; what it was built from can no longer be used."""
-        self.closed = True
+        self.refusal = "the graph is finished; a symbolic tensor is of use only inside the function that was given it"
         done = set(outputs)
         given = set(self.inputs)
         tensors = tuple(t._replace(role="output") if t.id in done and t.id not in given else t for t in self.tensors)

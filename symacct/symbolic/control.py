@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from symacct.errors import GraphError, ShapeError, SizeError
-from symacct.expr import as_size, substitute
-from symacct.graph import Graph, check
+from symacct.graph import Graph, Tensor, check
 from symacct.rules.rule import show_shape
+from symacct.rules.strides import plain
 from symacct.symbolic.builder import Builder, caller
 from symacct.symbolic.size import Dim, unwrap
 from symacct.symbolic.tensor import Symbolic, record
-from symacct.symbolic.tree import flatten, rebuild
+from symacct.symbolic.tree import flatten, matched, rebuild
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,53 +57,71 @@ def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: A
     builder = next((t.builder for t in tensors if isinstance(t, Symbolic)), None)
     if builder is None:
         return _loop(n, body, carry, xs, consts)
-    size = unwrap(n) if type(n) is Dim else substitute(as_size(n, "n"), builder.sizes)
+    _all_symbolic("repeat", tensors)
+    size = unwrap(n) if type(n) is Dim else builder.size(n, "n")
     for t in flatten(xs):
         if not t.ndim or t.tensor.shape[0] != size:
             msg = f"repeat: {t!r} is not {size} long; iterations that differ must be written out{caller()}"
             raise ShapeError(msg)
-    graph = _body(Builder(builder.sizes), body, carry, xs, consts)
-    before = [t.tensor.shape for t in flatten(carry)]
-    after = [graph.tensors[i].shape for i in graph.outputs]
-    if before != after:
-        shapes = f"{', '.join(map(show_shape, before))} to {', '.join(map(show_shape, after))}"
-        msg = f"repeat: the carry changes from {shapes}; iterations that differ must be written out{caller()}"
-        raise ShapeError(msg)
-    made = record("repeat", tensors, {"n": size, "body": graph, "carry": len(before), "xs": len(flatten(xs))})
+    with builder.inner("a repeat, which is given tensors as xs and consts") as inner:
+        start = _inside(inner, carry)
+        slices = [_inside(inner, xs, sliced=True)] if flatten(xs) else []
+        shared = [_inside(inner, consts)] if flatten(consts) else []
+        graph = _finished(inner, matched(carry, body(start, *slices, *shared)), "repeat")
+    for t, i in zip(flatten(carry), graph.outputs, strict=True):
+        _stays(t.tensor, graph.tensors[i])
+    attrs = {"n": size, "body": graph, "carry": len(flatten(carry)), "xs": len(flatten(xs))}
+    made = record("repeat", tensors, attrs)
     return rebuild(carry, made if isinstance(made, tuple) else (made,))
+
+
+def _all_symbolic(what: str, values: Sequence[Any]) -> None:
+    if strange := [v for v in values if not isinstance(v, Symbolic)]:
+        msg = f"{what}: {type(strange[0]).__name__} beside symbolic tensors; a body is given tensors of one world, "
+        raise GraphError(msg + f"and what is no tensor is best written inside it{caller()}")
+
+
+def _stays(before: Tensor, after: Tensor) -> None:
+    """Check that a carry leaves the body as it came."""
+    if (before.shape, before.dtype) == (after.shape, after.dtype):
+        return
+    first, second = ((t.shape if before.shape != after.shape else t.dtype) for t in (before, after))
+    change = f"from {_told(first)} to {_told(second)}"
+    msg = f"repeat: the carry {before.name} changes {change}; iterations that differ must be written out{caller()}"
+    raise ShapeError(msg)
+
+
+def _told(what: Any) -> str:
+    return show_shape(what) if isinstance(what, tuple) else what or "the account's dtype"
 
 
 def _loop(n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any) -> Any:
     """Run a repeat on real tensors."""
     given = flatten(xs)
-    count = len(given[0]) if given else n
-    if not isinstance(count, int):
-        msg = f"repeat: {n!r} is not a number, and there are no xs to count"
+    lengths = {len(x) for x in given} | ({n} if type(n) is int else set())
+    if len(lengths) != 1 or min(lengths) < 1:
+        counts = " and ".join(map(str, sorted(lengths)))
+        msg = f"repeat: {counts} iterations" if lengths else f"repeat: {n!r} is not a number, and there are no xs"
         raise SizeError(msg)
-    for i in range(count):
+    for i in range(lengths.pop()):
         slices = [rebuild(xs, [t[i] for t in given])] if given else []
-        carry = body(carry, *slices, *([consts] if flatten(consts) else []))
+        result = body(carry, *slices, *([consts] if flatten(consts) else []))
+        carry = rebuild(carry, matched(carry, result))
     return carry
 
 
-def _body(inner: Builder, body: Callable[..., Any], carry: Any, xs: Any, consts: Any) -> Graph:
-    """Return the graph of one iteration: its inputs are carry, slices of xs, consts."""
-
-    def inside(values: Any, *, sliced: bool) -> Any:
-        made = []
-        for t in flatten(values):
-            shape = t.tensor.shape[1:] if sliced else t.tensor.shape
-            made.append(Symbolic(inner, inner.input(shape, t.tensor.name, t.tensor.role, t.tensor.dtype)))
-        return rebuild(values, made)
-
-    start = inside(carry, sliced=False)
-    slices = [inside(xs, sliced=True)] if flatten(xs) else []
-    shared = [inside(consts, sliced=False)] if flatten(consts) else []
-    return _finished(inner, body(start, *slices, *shared), "repeat")
+def _inside(inner: Builder, values: Any, *, sliced: bool = False) -> Any:
+    """Return tensors of a body that stand for tensors outside, or for a slice along their first axis."""
+    made = []
+    for t in flatten(values):
+        like = t.tensor
+        if sliced:
+            like = like._replace(shape=like.shape[1:], strides=like.strides and plain(like.shape[1:], like.strides[1:]))
+        made.append(Symbolic(inner, inner.given(like)))
+    return rebuild(values, made)
 
 
-def _finished(inner: Builder, result: Any, what: str) -> Graph:
-    outputs = flatten(result)
+def _finished(inner: Builder, outputs: Sequence[Any], what: str) -> Graph:
     if not outputs or any(not isinstance(t, Symbolic) or t.builder is not inner for t in outputs):
         msg = f"{what}: the body must return tensors that it made from its arguments{caller()}"
         raise GraphError(msg)
@@ -138,25 +156,26 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     4*n**3
 
     """
-    tensors = [t for o in operands for t in flatten(o)]
     if not isinstance(predicate, Symbolic):
         return then(*operands) if predicate else otherwise(*operands)
-    sizes = predicate.builder.sizes
-    branches = tuple(_branch(Builder(sizes), fn, operands) for fn in (then, otherwise))
-    shapes = [[b.tensors[i].shape for i in b.outputs] for b in branches]
-    if shapes[0] != shapes[1]:
-        told = " and ".join(", ".join(map(show_shape, s)) for s in shapes)
+    tensors = flatten(operands)
+    _all_symbolic("cond", tensors)
+    if predicate.tensor.numel != 1:
+        msg = f"cond: the predicate {predicate!r} is not one element; see symacct.where{caller()}"
+        raise ShapeError(msg)
+    branches, results = [], []
+    for fn in (then, otherwise):
+        with predicate.builder.inner("a conditional, which is given tensors as operands") as inner:
+            results.append(fn(*_inside(inner, operands)))
+            branches.append(_finished(inner, matched(results[0], results[-1]), "cond"))
+    made = [[b.tensors[i] for i in b.outputs] for b in branches]
+    first, second = ([(t.shape, t.dtype) for t in tensors] for tensors in made)
+    if first != second:
+        told = " and ".join(", ".join(f"{show_shape(t.shape)} {t.dtype or ''}".strip() for t in ts) for ts in made)
         msg = f"cond: the branches return {told}{caller()}"
         raise ShapeError(msg)
-    return record("cond", [predicate, *tensors], {"branches": branches})
-
-
-def _branch(inner: Builder, fn: Callable[..., Any], operands: Sequence[Any]) -> Graph:
-    values = []
-    for o in operands:
-        given = [t.tensor for t in flatten(o)]
-        values.append(rebuild(o, [Symbolic(inner, inner.input(t.shape, t.name, t.role, t.dtype)) for t in given]))
-    return _finished(inner, fn(*values), "cond")
+    out = record("cond", [predicate, *tensors], {"branches": tuple(branches)})
+    return rebuild(results[0], out if isinstance(out, tuple) else (out,))
 
 
 def scope(named: str | F) -> Any:

@@ -97,7 +97,7 @@ def as_index(x: Any) -> Any:
     """
     if not isinstance(x, Symbolic) or (x.dtype or "").startswith(("int", "uint")):
         return x
-    if x.dtype is None and x.tensor.role == "input":
+    if x.dtype is None and x.tensor.role == "input" and not x.builder.is_body and not _is_read(x):
         x.builder.tensors[x.id] = x.tensor._replace(dtype="int64")
         return x
     msg = (
@@ -105,6 +105,11 @@ def as_index(x: Any) -> Any:
         f"annotate the argument as Int[Tensor, '...'], or use symacct.cast{caller()}"
     )
     raise DtypeError(msg)
+
+
+def _is_read(x: Symbolic) -> bool:
+    """Whether an operation took the tensor before it was known to be integers."""
+    return any(x.id in op.inputs for op in x.builder.ops)
 
 
 def _range(p: slice, size: Size) -> tuple[Size, Size, int]:

@@ -248,10 +248,10 @@ def record(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     builder = next(t.builder for t in tensors if isinstance(t, Symbolic))
     for t in tensors:
         if not isinstance(t, Symbolic):
-            msg = f"{kind}: {type(t).__name__} beside symbolic tensors; make it an argument of the function"
+            msg = f"{kind}: {type(t).__name__} beside symbolic tensors; make it an argument of the function{caller()}"
             raise GraphError(msg)
         if t.builder is not builder:
-            msg = f"{kind}: symbolic tensors of two graphs"
+            msg = f"{kind}: {t.builder.refusal or builder.refusal or 'symbolic tensors of two graphs'}{caller()}"
             raise GraphError(msg)
     out = tuple(Symbolic(builder, i) for i in builder.op(kind, [t.id for t in tensors], attrs))
     return out[0] if len(out) == 1 else out

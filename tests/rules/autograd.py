@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from symacct.dtypes import storage_bytes
-from symacct.expr import evaluate
+from symacct.expr import evaluate, name
 from symacct.graph import Graph
 from symacct.rules import RULES, rule_of
 from symacct.rules.rule import Backward
@@ -86,3 +87,24 @@ def saved_bytes(run: Callable[[], Any]) -> int:
     total = sum(t.untyped_storage().nbytes() for t in alive.values())
     del result
     return total
+
+
+class Copies(TorchDispatchMode):
+    """The elements of each copy that torch makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copied: list[int] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func.__name__ == "clone.default":
+            self.copied.append(out.numel())
+        return out
+
+
+def symbolic(*shapes: str, units: str = "") -> list[Symbolic]:
+    """Make symbolic tensors: a letter is a size, and its name; `units` are of size 1."""
+    builder = Builder()
+    sizes = [tuple(1 if a in units else name(a) for a in shape) for shape in shapes]
+    return [Symbolic(builder, builder.input(s, f"x{i}")) for i, s in enumerate(sizes)]

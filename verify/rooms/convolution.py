@@ -1,12 +1,10 @@
-"""Convolutions and pooling, tap by tap on numbers that count; values by torch."""
+"""Convolutions and pooling against loops over windows and taps; values by torch."""
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
-from collections.abc import Iterator
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,151 +15,13 @@ from symacct.expr import evaluate, name
 from symacct.graph import Graph, Op, Tensor
 from symacct.rules import FORMULAS, RULES
 from symacct.rules.convolution import window_count
-from symacct.testing.counting import Counted, call
 from verify.check import Check, DisagreementError, agree
+from verify.sliding import POOLS, Case, Place, Sums, conv_run, pool_run, result_shape
 
-Place = tuple[int, ...]
 KINDS = ("conv", "conv_transpose", "conv_backward_weight")
 MODES = ("numbers", "places", "gradient", "kernel", "padding", "kernel and padding")
 """What has a name: nothing; batch and what is given, elements or windows of a transposed one; elements also where they
 are the output, as in a gradient; the window."""
-POOLS = ("max_pool", "avg_pool", "max_pool_backward", "avg_pool_backward")
-
-
-class Case(NamedTuple):
-    """One axis a tuple: elements that are slid over or windows of a transposed one, taps, and how they slide."""
-
-    kind: str
-    batch: int
-    groups: int
-    channels: tuple[int, int]
-    n: Place
-    kernel: Place
-    stride: Place
-    padding: Place
-    dilation: Place
-    forms: tuple[str, ...] = ()
-    """In which of `MODES` there is a closed form under every convention; in others there may be one."""
-    bias: bool = False
-
-    @property
-    def geometry(self) -> dict[str, Place]:
-        return {"stride": self.stride, "padding": self.padding, "dilation": self.dilation}
-
-    def windows(self) -> Place:
-        axes = zip(self.n, self.kernel, self.stride, self.padding, self.dilation, strict=True)
-        return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
-
-    def taps(self) -> Iterator[tuple[Place, Place, Place]]:
-        """Every window and tap, and the place where it falls, outside the elements where that is padding."""
-        for window in itertools.product(*map(range, self.windows())):
-            for tap in itertools.product(*map(range, self.kernel)):
-                axes = zip(window, tap, self.stride, self.padding, self.dilation, strict=True)
-                yield window, tap, tuple(o * s + j * d - p for o, j, s, p, d in axes)
-
-    def inside(self, place: Place) -> bool:
-        return all(0 <= at < n for at, n in zip(place, self.n, strict=True))
-
-
-class Sums:
-    """Terms by output; summed from the first term or from zero, those on padding left out or not."""
-
-    def __init__(self, way: str, *, real: bool) -> None:
-        self.way, self.real = way, real
-        self.calls: Counter[str] = Counter()
-        self.terms: defaultdict[tuple[int, ...], list[Counted]] = defaultdict(list)
-
-    def number(self, x: float) -> Counted:
-        return Counted(x, self.calls)
-
-    def join(self, output: tuple[int, ...], largest: bool = False) -> float:  # noqa: FBT001, FBT002
-        terms = list(self.terms[output])
-        out = terms.pop(0) if self.way == "exact" else self.number(-np.inf if largest else 0.0)
-        for term in terms:
-            out = call("max", out, term) if largest else out + term
-        return out.value
-
-
-def conv_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
-    """Products of every window and tap, collected by what they are summed to."""
-    first, second = arrays[:2]
-    per, out_per = case.channels
-    for b, g, i, o in itertools.product(range(case.batch), range(case.groups), range(per), range(out_per)):
-        c_in, c_out = g * per + i, g * out_per + o
-        for window, tap, place in case.taps():
-            real = case.inside(place)
-            if m.real and not real:
-                continue
-            if case.kind == "conv":
-                factor = first[(b, c_in, *place)] if real else 0.0
-                key, other = (b, c_out, *window), second[(c_out, i, *tap)]
-            elif case.kind == "conv_transpose":
-                # windows slide over the output; what falls outside is computed and dropped
-                factor, key, other = first[(b, c_out, *window)], (b, c_in, *place), second[(c_out, i, *tap)]
-            else:
-                factor = first[(b, c_in, *place)] if real else 0.0
-                key, other = (c_out, i, *tap), second[(b, c_out, *window)]
-            m.terms[key].append(m.number(factor) * other)
-    shape = _result_shape(case)
-    out = np.zeros(shape)
-    for key in list(m.terms):
-        value = m.join(key)
-        if all(0 <= at < size for at, size in zip(key, shape, strict=True)):
-            out[key] = value
-    if case.bias:
-        for key in np.ndindex(*shape):
-            out[key] = (m.number(out[key]) + arrays[2][key[1]]).value
-    return out
-
-
-def pool_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
-    """Channel by channel; the gradient of a largest goes where it was found."""
-    first, windows = arrays[0], case.windows()
-    forward = not case.kind.endswith("backward")
-    mean, size = case.kind.startswith("avg"), prod(case.kernel)
-    out = np.full((case.batch, 1, *(windows if forward else case.n)), -np.inf if case.kind == "max_pool" else 0.0)
-    for b in range(case.batch):
-        if case.kind == "max_pool_backward":
-            _scatter(case, m, arrays, b, out)
-            continue
-        for window, _, place in case.taps():
-            real = case.inside(place)
-            if m.real and not real:
-                continue
-            if forward:
-                x = first[(b, 0, *place)] if real else (0.0 if mean else -np.inf)
-                m.terms[b, 0, *window].append(m.number(x))
-            else:
-                m.terms[b, 0, *place].append(m.number(first[(b, 0, *window)] / size))
-    for key in list(m.terms):
-        value = m.join(key, largest=case.kind == "max_pool")
-        if forward or case.inside(key[2:]):
-            out[key] = (m.number(value) / size).value if case.kind == "avg_pool" else value
-    if case.kind == "avg_pool_backward":
-        m.calls["div"] += first.size  # once a window, not once a tap
-    return out
-
-
-def _scatter(case: Case, m: Sums, arrays: list[np.ndarray], b: int, out: np.ndarray) -> None:
-    grad, x = arrays
-    found: dict[Place, Place] = {}
-    for window, _, place in case.taps():
-        if case.inside(place) and (window not in found or x[(b, 0, *place)] > x[(b, 0, *found[window])]):
-            found[window] = place
-    for window, place in found.items():
-        key = (b, 0, *place)
-        out[key] = (m.number(out[key]) + grad[(b, 0, *window)]).value
-
-
-def _result_shape(case: Case) -> Place:
-    per, out_per = case.channels
-    if case.kind in POOLS:
-        return case.batch, 1, *(case.n if case.kind.endswith("backward") else case.windows())
-    if case.kind == "conv":
-        return case.batch, case.groups * out_per, *case.windows()
-    if case.kind == "conv_transpose":
-        return case.batch, case.groups * per, *case.n
-    return case.groups * out_per, per, *case.kernel
 
 
 def shapes_of(case: Case) -> list[Place]:
@@ -174,7 +34,7 @@ def shapes_of(case: Case) -> list[Place]:
     x, grad = (case.batch, case.groups * per, *case.n), (case.batch, case.groups * out_per, *windows)
     w = (case.groups * out_per, per, *case.kernel)
     shapes = {"conv": [x, w], "conv_transpose": [grad, w], "conv_backward_weight": [x, grad]}[case.kind]
-    return [*shapes, (_result_shape(case)[1],)] if case.bias else shapes
+    return [*shapes, (result_shape(case)[1],)] if case.bias else shapes
 
 
 def attrs_of(case: Case) -> dict[str, Any]:
@@ -250,7 +110,7 @@ def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> N
     graph, sizes, rule = graph_of(case, mode), sizes_of(case), RULES[case.kind]
     (op,) = graph.ops
     what = f"{case} with names for {mode} under {convention.label}"
-    agree([evaluate(s, sizes) for s in graph.tensors[-1].shape], list(_result_shape(case)), f"shape of {what}")
+    agree([evaluate(s, sizes) for s in graph.tensors[-1].shape], list(result_shape(case)), f"shape of {what}")
     asked = [c for c in rule.conditions(op, graph) if c.kind == "at_least"]
     if not all(evaluate(c.left, sizes) >= evaluate(c.right, sizes) for c in asked):
         return
