@@ -79,7 +79,7 @@ def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 
 def _touched(e: Einsum, axes: tuple[str, ...], graph: Graph, i: int) -> Read:
-    """Return the distinct axes; a row is what is summed, else the last axis as stored (what scales of a block share)."""
+    """Return the distinct axes; a row is what is summed, else the last axis as stored: what a block runs along."""
     distinct = tuple(dict.fromkeys(axes))
     summed = tuple(at for at, a in enumerate(distinct) if a not in e.output)
     if not summed and distinct == axes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ from symacct.dtypes import as_format
 from symacct.errors import ConventionError, one_of
 from symacct.graph import Graph
 from symacct.rules.rule import show_shape
-from symacct.symbolic.signature import trace
+from symacct.symbolic.signature import called, signature_of, trace
 
 
 def account_function(
@@ -32,7 +31,7 @@ def account_function(
         if chosen not in known:
             msg = f"unknown {what} {chosen!r}; known: {one_of(known)}"
             raise ConventionError(msg)
-    arguments = inspect.signature(fn).parameters
+    arguments = signature_of(fn).parameters
     given = {n: v for n, v in keywords.items() if n in arguments}
     put_in = {**(sizes or {}), **{n: v for n, v in keywords.items() if n not in arguments}}
     graph = trace(fn, given, put_in, params)
@@ -59,4 +58,4 @@ def formats_of(dtype: Any) -> Formats:
 def title(fn: Callable[..., Any], graph: Graph) -> str:
     """Return the function with the shapes of its arguments: ``layer(x (b, s, d), w (d, k))``."""
     inputs = ", ".join(f"{graph.tensors[i].name} {show_shape(graph.tensors[i].shape)}" for i in graph.inputs)
-    return f"{getattr(fn, '__name__', type(fn).__name__)}({inputs})"
+    return f"{called(fn)}({inputs})"

@@ -1,89 +1,23 @@
 """A function and the shapes of its arguments -> a `Graph`.
 
-Shapes stand in annotations, as strings (``x: "b s d"``) or jaxtyping's (``Float[Tensor, "b s d"]``), or are given by
-keyword. An annotation is read, never evaluated.
+Shapes stand in annotations (see `symacct.symbolic.annotations`) or are given by keyword.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from symacct.errors import GraphError, ShapeError, UnknownAxisError, nearest, one_of
-from symacct.expr import Poly, Size, as_size, name, names_in, read_size, substitute
+from symacct.errors import GraphError, UnknownAxisError, nearest, one_of
+from symacct.expr import Size, as_size, names_in, substitute
 from symacct.graph import Graph, check
+from symacct.symbolic.annotations import Shapes, Spec, read_annotation
 from symacct.symbolic.builder import Builder
-from symacct.symbolic.size import wrap
+from symacct.symbolic.size import Dim, unwrap, wrap
 from symacct.symbolic.tensor import Symbolic
 
-DTYPES: Mapping[str, str | None] = {
-    "Float": None,
-    "Inexact": None,
-    "Num": None,
-    "Shaped": None,
-    "BFloat16": "bf16",
-    "Float16": "fp16",
-    "Float32": "fp32",
-    "Float64": "fp64",
-    "Float8e4m3fn": "fp8_e4m3fn",
-    "Float8e5m2": "fp8_e5m2",
-    "Int": "int64",
-    "Integer": "int64",
-    "Int8": "int8",
-    "Int16": "int16",
-    "Int32": "int32",
-    "Int64": "int64",
-    "UInt8": "uint8",
-    "Bool": "bool",
-}
-"""The storage format behind each of jaxtyping's classes; None follows the account's dtype."""
-
-
-@dataclass
-class Shapes:
-    """Reads shape strings of one function: shared names, conditions, sizes put in."""
-
-    sizes: Mapping[str, Size]
-    conditions: list[str] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
-
-    def read(self, text: str, argument: str) -> tuple[Size, ...]:
-        """Return the shape that a string such as ``"b s 4*d"`` stands for.
-
-        Raises
-        ------
-        ShapeError
-            Names the argument and the part that does not read.
-
-        """
-        return tuple(self._size(part, argument) for part in text.split())
-
-    def _size(self, part: str, argument: str) -> Size:
-        if part == "...":
-            return self._named("batch", f"batch is the product of the axes in '...' of {argument}; none broadcast")
-        if part.startswith("*"):
-            return self._named(part[1:], f"{part[1:]} is the product of the axes in {part!r}")
-        if part.startswith("#"):
-            return self._named(part[1:], f"{part[1:]} does not broadcast")
-        if not part.strip("_"):
-            msg = f"the axis '_' of {argument} says nothing about its size; give it a name"
-            raise ShapeError(msg)
-        if "," in part:
-            msg = f"the shape of {argument} has a comma in {part!r}; axes are separated by spaces"
-            raise ShapeError(msg)
-        called, _, value = part.partition("=")
-        size = read_size(value or called)
-        self.used.update(names_in(size))
-        return substitute(size, self.sizes)  # type: ignore[return-value]
-
-    def _named(self, part: str, condition: str) -> Size:
-        if condition not in self.conditions:
-            self.conditions.append(condition)
-        self.used.add(part)
-        return substitute(name(part), self.sizes)  # type: ignore[return-value]
+EMPTY = inspect.Parameter.empty
 
 
 def trace(
@@ -97,9 +31,10 @@ def trace(
     Parameters
     ----------
     fn
-        Its arguments are tensors (annotated, or given a shape) and plain values.
+        Its arguments are tensors (annotated, or given a shape), sizes (annotated as `int`, or with such a default) and
+        plain values. An argument with a default that is not given has its default.
     given
-        Arguments by name: a shape for a tensor, a value for the rest; an `int` argument may be a size in names.
+        Arguments by name: a shape for a tensor, a value for the rest; a size may be an expression in names.
     sizes
         Sizes by name, put into all shapes at once.
     params
@@ -109,108 +44,155 @@ def trace(
     ------
     GraphError
         For an argument without a shape, or a result that is no tensor.
+    UnknownAxisError
+        For a size that no shape has, or a parameter that is no tensor.
 
     """
-    signature = inspect.signature(fn)
-    if unknown := [p for p in params if p not in signature.parameters]:
-        msg = f"no argument {unknown[0]!r} to be a parameter; the arguments are {one_of(signature.parameters)}"
-        raise UnknownAxisError(msg + "." + nearest(unknown[0], signature.parameters))
-    shapes = Shapes({n: as_size(v, n) for n, v in sizes.items()})
+    signature = signature_of(fn)
+    put_in = {n: as_size(v, n) for n, v in sizes.items()}
+    shapes = Shapes({**put_in, **_chosen(fn, signature, given, put_in)})
     builder = Builder(shapes.sizes)
-    values = {}
+    params = params.replace(",", " ").split() if isinstance(params, str) else params
+    values: dict[str, Any] = {}
     for argument in signature.parameters.values():
-        if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
-            continue
-        role = "param" if argument.name in params else "input"
-        values[argument.name] = _argument(argument, given, shapes, builder, role)
-    if unused := [n for n in sizes if n not in shapes.used]:
-        known = sorted(shapes.used)
-        msg = f"there is no size {unused[0]!r} in the shapes; known: {one_of(known)}.{nearest(unused[0], known)}"
-        raise UnknownAxisError(msg)
+        if argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
+            role = "param" if argument.name in params else "input"
+            values[argument.name] = _argument(fn, argument, given, shapes, builder, role)
+    _check_params(params, values)
+    if not builder.inputs:
+        msg = f"{called(fn)} has no tensor among its arguments; annotate one, as in x: 'b s d', or give its shape"
+        raise GraphError(msg)
     import symacct.symbolic.einops_backend  # noqa: F401 # einops finds the backend once it is loaded
 
-    result = fn(**values)
-    outputs = [t.id for t in _tensors(result)]
-    if not outputs:
-        msg = f"{getattr(fn, '__name__', 'the function')} returned {type(result).__name__}, no symbolic tensor"
-        raise GraphError(msg)
+    bound = signature.bind_partial()
+    bound.arguments.update(values)
+    outputs = list(_tensors(fn(*bound.args, **bound.kwargs), fn, builder))
+    known = sorted(shapes.used | builder.used)
+    if unused := [n for n in sizes if n not in known]:
+        msg = f"there is no size {unused[0]!r} in the shapes; known: {one_of(known)}.{nearest(unused[0], known)}"
+        raise UnknownAxisError(msg)
     graph = builder.graph(outputs, shapes.conditions)
     check(graph)
     return graph
 
 
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function.
+
+    Raises
+    ------
+    GraphError
+        Where it has none that can be read.
+
+    """
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        msg = f"the arguments of {called(fn)} cannot be read; call it in a function of annotated tensors"
+        raise GraphError(msg) from None
+
+
+def called(fn: Callable[..., Any]) -> str:
+    """Return the name of a function, of an object that is called that of its class."""
+    return getattr(fn, "__name__", "") or getattr(getattr(fn, "func", None), "__name__", "") or type(fn).__name__
+
+
+def _chosen(
+    fn: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any], put_in: Mapping[str, Size]
+) -> dict[str, Size]:
+    """Return the sizes that are arguments and have a value: in shapes, their names stand for it."""
+    out = {}
+    for argument in signature.parameters.values():
+        value = given.get(argument.name, argument.default)
+        if _is_size(fn, argument) and value is not EMPTY and value is not None and argument.name not in put_in:
+            size = value if type(value) is int else unwrap(value) if type(value) is Dim else as_size(value, "size")
+            if type(size) is not int or size >= 1:
+                out[argument.name] = substitute(size, put_in)
+    return out  # type: ignore[return-value]
+
+
+def _is_size(fn: Callable[..., Any], argument: inspect.Parameter) -> bool:
+    if argument.annotation is EMPTY:
+        return type(argument.default) is int
+    return read_annotation(argument.annotation, fn) == "size"
+
+
 def _argument(
-    argument: inspect.Parameter, given: Mapping[str, Any], shapes: Shapes, builder: Builder, role: str
+    fn: Callable[..., Any],
+    argument: inspect.Parameter,
+    given: Mapping[str, Any],
+    shapes: Shapes,
+    builder: Builder,
+    role: str,
 ) -> Any:
     """Return what a function gets for one argument: a symbolic tensor, a size, or a plain value."""
-    annotated = _annotation(argument.annotation)
     value = given.get(argument.name, argument.default)
-    if annotated == "int" or (isinstance(argument.default, int) and not isinstance(argument.default, bool)):
-        return _plain_size(value, argument, shapes)
-    if isinstance(value, str) and (annotated is None or argument.name in given):
-        dtype = annotated[1] if isinstance(annotated, tuple) else None
+    if _is_size(fn, argument):
+        return _size(argument.name if value is EMPTY else value, argument.name, shapes)
+    kind = None if argument.annotation is EMPTY else read_annotation(argument.annotation, fn)
+    text, dtype = kind if isinstance(kind, Spec) else (None, None)
+    if argument.name in given:
+        if text is not None and value is not None and not isinstance(value, str):
+            msg = f"the argument {argument.name!r} is a tensor; give its shape as text, as in {argument.name}='b s d'"
+            raise GraphError(msg)
+        plain = text is None and (argument.annotation is not EMPTY or not (argument.default is EMPTY or argument.default is None))
+        if plain or not isinstance(value, str):
+            return value
         text = value
-    elif isinstance(annotated, tuple):
-        text, dtype = annotated
-    elif value is inspect.Parameter.empty:
-        called = argument.name
-        msg = f"the argument {called!r} has no shape; annotate it, as in {called}: 'b s d', or give it by keyword"
-        raise GraphError(msg)
-    else:
+    elif value is not EMPTY:
         return value
+    elif text is None:
+        name = argument.name
+        msg = f"the argument {name!r} has no shape; annotate it, as in {name}: 'b s d', or give it by keyword"
+        raise GraphError(msg)
     made = builder.input(shapes.read(text, argument.name), argument.name, role, dtype)  # type: ignore[arg-type]
     return Symbolic(builder, made)
 
 
-def _plain_size(value: Any, argument: inspect.Parameter, shapes: Shapes) -> Any:
-    if value is inspect.Parameter.empty:
-        value = argument.name
-    if isinstance(value, str | Poly):
-        size = as_size(value, argument.name)
-        shapes.used.update(names_in(size))
-        return wrap(substitute(size, shapes.sizes))
-    return value
+def _size(value: Any, name: str, shapes: Shapes) -> Any:
+    if value is None or type(value) is int:
+        return value
+    size = unwrap(value) if type(value) is Dim else as_size(value, name)
+    shapes.used.update(names_in(size))
+    return wrap(substitute(size, shapes.sizes))
 
 
-def _annotation(annotation: Any) -> Any:
-    """Return ``(shape text, dtype)`` of a tensor's annotation, ``"int"`` of a size's, None where there is none."""
-    if annotation is inspect.Parameter.empty or annotation is None:
-        return None
-    if annotation is int:
-        return "int"
-    if hasattr(annotation, "dim_str"):
-        return annotation.dim_str, DTYPES.get(annotation.__name__.partition("[")[0])
-    if not isinstance(annotation, str):
-        return None
-    return _quoted(annotation)
+def _check_params(params: Sequence[str], values: Mapping[str, Any]) -> None:
+    for p in params:
+        if p not in values:
+            known = one_of(n for n, v in values.items() if isinstance(v, Symbolic))
+            msg = f"no argument {p!r} to be a parameter; the tensors are {known}.{nearest(p, values)}"
+            raise UnknownAxisError(msg)
+        if values[p] is not None and not isinstance(values[p], Symbolic):
+            msg = f"the argument {p!r} is no tensor, so it is no parameter either"
+            raise UnknownAxisError(msg)
 
 
-def _quoted(text: str) -> Any:
-    """Read an annotation that is text: the shape itself, or source code that holds it."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        return text, None
-    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-        return tree.value, None
-    if isinstance(tree, ast.Name) and tree.id in ("int", "float", "bool", "str"):
-        return tree.id if tree.id == "int" else None
-    if isinstance(tree, ast.Subscript):
-        kind = tree.value.attr if isinstance(tree.value, ast.Attribute) else getattr(tree.value, "id", "")
-        parts = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
-        last = parts[-1]
-        if kind in DTYPES and isinstance(last, ast.Constant) and isinstance(last.value, str):
-            return last.value, DTYPES[kind]
-        return None
-    return text, None
+def _tensors(result: Any, fn: Callable[..., Any], builder: Builder) -> Iterator[int]:
+    """Yield the tensors that a function returned.
+
+    Raises
+    ------
+    GraphError
+        If there are none, or one was not made from its arguments.
+
+    """
+    found = list(_symbolic(result))
+    if not found:
+        msg = f"{called(fn)} returned {type(result).__name__}, no symbolic tensor"
+        raise GraphError(msg)
+    if any(t.builder is not builder for t in found):
+        msg = f"{called(fn)} returned a tensor that was not made from its arguments"
+        raise GraphError(msg)
+    yield from (t.id for t in found)
 
 
-def _tensors(result: Any) -> Iterator[Symbolic]:
+def _symbolic(result: Any) -> Iterator[Symbolic]:
     if isinstance(result, Symbolic):
         yield result
     elif isinstance(result, tuple | list):
         for part in result:
-            yield from _tensors(part)
+            yield from _symbolic(part)
     elif isinstance(result, Mapping):
         for part in result.values():
-            yield from _tensors(part)
+            yield from _symbolic(part)
