@@ -18,7 +18,7 @@ from symacct.pattern import parse
 
 
 def account(
-    pattern: str | Callable[..., Any],
+    pattern: str | Callable[..., Any] | Graph,
     /,
     *,
     sizes: Mapping[str, Any] | None = None,
@@ -32,13 +32,14 @@ def account(
     fuse: str = "none",
     **axes: Any,
 ) -> Account:
-    """Account for a pattern or a function: FLOPs, bytes and intensity as closed forms.
+    """Account for a pattern, a function or a graph: FLOPs, bytes and intensity as closed forms.
 
     Parameters
     ----------
     pattern
         ``"b s d, d k -> b s k"``; the grammar is `symacct.pattern.parse`'s. Or a function of tensors whose
         arguments are annotated with shapes, ``def layer(x: "b s d", w: "d k")``, or given one by keyword.
+        Or a `Graph`, such as one that was saved; it is checked first.
     sizes, **axes
         Sizes by name: integers, names, expressions in names, all put in at once. Use the mapping for
         axes that are called like one of these options, or like a Python keyword.
@@ -85,20 +86,16 @@ def account(
      traffic      unfused
 
     """
-    if callable(pattern):
-        from symacct.symbolic.account import account_function
+    if callable(pattern) or isinstance(pattern, Graph):
+        from symacct.symbolic.account import account_function, account_graph
 
-        return account_function(
-            pattern,
-            axes,
-            sizes,
-            params=params,
-            convention=convention,
-            dtype=dtype,
-            traffic=traffic,
-            layout=layout,
-            fuse=fuse,
-        )
+        if order != "left" or notation != "einops":
+            msg = "order and notation are those of a pattern; inside a function each einsum runs from the left"
+            raise ConventionError(msg)
+        chosen = {"convention": convention, "dtype": dtype, "traffic": traffic, "layout": layout, "fuse": fuse}
+        if isinstance(pattern, Graph):
+            return account_graph(pattern, {**(sizes or {}), **axes}, params, **chosen)
+        return account_function(pattern, axes, sizes, params, **chosen)
     given = collect_sizes(sizes, axes, parse(pattern, notation).names) if sizes or axes else {}
     if type(convention) is not str:
         convention = convention_of(convention)

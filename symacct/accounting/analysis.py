@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symacct.accounting.numbers import axis_name
-from symacct.accounting.steps import counts_of
+from symacct.accounting.steps import Step, counts_of
+from symacct.accounting.tables import group_of
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, one_of
 from symacct.expr import (
@@ -107,51 +109,86 @@ class Crossover:
         return f"{self.first} = {self.second} at {self.axis} = {to_text(self.value)}"
 
 
-def terms(account: Account, of: str) -> list[tuple[str, Expr]]:
-    """Return the parts of a total with their labels: operations for flops, tensors for bytes."""
-    if of == "bytes":
+def terms(account: Account, of: str, by: str | None = None) -> list[tuple[str, Expr]]:
+    """Return the parts of a total with their labels: as in `Account.by`; by default operations, tensors for bytes."""
+    if of not in COSTS:
+        msg = f"{of!r} has no terms; known: {one_of(COSTS)}"
+        raise ConventionError(msg)
+    if of == "bytes" and by is None:
         return account.traffic_terms()
-    if of in ("flops", "matmul_flops"):
-        account.total(of)  # raises where there are two units
-        parts = []
-        for step in account.steps:
-            work = matmul_work(step.work) if of == "matmul_flops" else step.work
-            parts.append((step.label, add(counts_of([work], account.convention).values())))
-        return parts
-    msg = f"{of!r} has no terms; known: {one_of(COSTS)}"
-    raise ConventionError(msg)
+    account.total(of)  # raises where there are two units
+    label = group_of(by) if by is not None else lambda step: step.label
+    parts: dict[Any, list[Expr]] = {}
+    for place, step in enumerate(account.steps):
+        key = (label(step), place if by is None else 0)
+        parts.setdefault(key, []).append(_amount(account, step, of))
+    return [(name, add(amounts)) for (name, _), amounts in parts.items()]
 
 
-def crossovers(account: Account, axis: Any, of: str) -> list[Crossover]:
+def _amount(account: Account, step: Step, of: str) -> Expr:
+    if of == "bytes":
+        return step.bytes
+    work = matmul_work(step.work) if of == "matmul_flops" else step.work
+    return add(counts_of([work], account.convention).values())
+
+
+def crossovers(account: Account, axis: Any, of: str, by: str | None = None) -> list[Crossover]:
     """See `Account.crossovers`."""
     n = axis_name(account, axis)
-    parts = terms(account, of)
+    parts = terms(account, of, by)
     out = []
     for i, (first, a) in enumerate(parts):
         for second, b in parts[i + 1 :]:
-            if (found := _crossing(a, b, n)) is not None:
-                at, rises = found
+            for at, rises in _crossings(a, b, n):
                 out.append(Crossover(first, second, n, at, {1: first, -1: second, None: None}[rises]))
     return out
 
 
-def _crossing(a: Expr, b: Expr, n: str) -> tuple[Expr, int | None] | None:
-    """Return where ``a = b``, and the sign of ``a - b`` above; None where they never are."""
+def _crossings(a: Expr, b: Expr, n: str) -> list[tuple[Expr, int | None]]:
+    """Return where ``a = b``, in ascending order, each with the sign of ``a - b`` above.
+
+    Raises
+    ------
+    InconclusiveError
+        Where there is no closed form, or whether there is such a size depends on other names.
+
+    """
     if a == 0 or b == 0:
-        return None
+        return []
     gap = numerator(add((divide(a, b), -1)))  # the quotient is without common factors
     degree(gap, n)  # raises where the name stands inside a rounding
     powers = sorted({dict(m).get(n, 0) for m in terms_of(gap)}, reverse=True)
     if len(powers) < 2:
-        return None
-    high, low = (coefficient(gap, n, e) for e in powers[:2])
-    signs = sign(high), sign(low)
-    if len(powers) > 2 or (None in signs and powers[0] - powers[1] != 1):
-        msg = f"no closed form of the {n} at which {to_text(a)} = {to_text(b)}; give some sizes as numbers"
-        raise InconclusiveError(msg)
-    if signs in ((1, 1), (-1, -1)):
-        return None
-    return power(divide(-low, high), Fraction(1) / (powers[0] - powers[1])), signs[0]
+        return []
+    factors = [coefficient(gap, n, e) for e in powers]
+    steps = [first - second for first, second in itertools.pairwise(powers)]
+    signs = [sign(f) for f in factors]
+    if len(powers) == 2 and (None not in signs or steps == [1]):
+        if signs in ([1, 1], [-1, -1]):
+            return []
+        return [(power(divide(-factors[1], factors[0]), Fraction(1) / steps[0]), signs[0])]
+    if steps == [1, 1] and None not in (signs[0], signs[2]):
+        found = _quadratic([f if signs[0] == 1 else -f for f in factors])
+        if found is not None:
+            return [(root, rises * signs[0]) for root, rises in found]  # type: ignore[operator]
+    msg = f"no closed form of the {n} at which {to_text(a)} = {to_text(b)}; give some sizes as numbers"
+    raise InconclusiveError(msg)
+
+
+def _quadratic(factors: list[Expr]) -> list[tuple[Expr, int]] | None:
+    """Return the positive roots of ``a*n**2 + b*n + c`` with a > 0, each with the sign above; None where it depends."""
+    a, b, c = factors
+    inside = add((multiply(b, b), multiply(-4, multiply(a, c))))
+    if sign(c) == 1:
+        if sign(b) in (0, 1) or sign(inside) in (0, -1):
+            return []
+        if sign(b) is None or sign(inside) is None:
+            return None
+    root = power(inside, Fraction(1, 2))
+    larger = divide(add((root, -b)), multiply(2, a))
+    if sign(c) == -1:
+        return [(larger, 1)]
+    return [(divide(-add((root, b)), multiply(2, a)), -1), (larger, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +248,8 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     ------
     MixedUnitsError
         If the two count in different units.
+    InconclusiveError
+        If operations without a rule are passed over in one, and not the same ones in the other.
     ConventionError
         For a quantity that is no cost.
 
@@ -228,6 +267,10 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     if of not in COSTS:
         msg = f"{of!r} is not a cost to compare; known: {one_of(COSTS)}"
         raise ConventionError(msg)
+    if of != "bytes" and a.uncounted != b.uncounted:
+        lists = (", ".join(f"{times} {name}" for name, times in x.uncounted.items()) or "nothing" for x in (a, b))
+        msg = f"the totals are partial, and pass over different operations: {' in one, '.join(lists)} in the other"
+        raise InconclusiveError(msg)
     if a.unit(of) != b.unit(of):
         msg = f"one account is in {a.unit(of)}, the other in {b.unit(of)}; count both in one unit, as under '2n'"
         raise MixedUnitsError(msg)

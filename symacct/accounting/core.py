@@ -166,6 +166,23 @@ class Account:
         """What has no rule and is passed over: how often each runs. A total with any is partial."""
         return tables.uncounted_names(self)
 
+    @cached_property
+    def branches(self) -> tables.Branches:
+        """Every branch of every conditional, with what it costs by itself; totals count the dearest.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def layer(p: "", x: "n n"):
+        ...     return sa.cond(p > 0, lambda x: x @ x, lambda x: x @ x @ x, x)
+        >>> print(sa.account(layer).branches)
+         branch   runs     flops    bytes     counted
+         1.1      1        2*n**3   6*n**2    no
+         1.2      1        4*n**3   12*n**2   yes
+
+        """
+        return tables.branches(self)
+
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What must hold for the forms to be true."""
@@ -236,10 +253,23 @@ class Account:
         """
         return analysis.sensitivity(self, axis, of)
 
-    def crossovers(self, axis: Any, *, of: str = "bytes") -> list[Any]:
+    def crossovers(self, axis: Any, *, of: str = "bytes", by: str | None = None) -> list[Any]:
         """Return where two terms of a total are equal as one size varies.
 
-        The terms are tensors for bytes, operations for flops.
+        Parameters
+        ----------
+        axis
+            The size that varies.
+        of
+            ``"bytes"``, ``"flops"`` or ``"matmul_flops"``.
+        by
+            What the terms are: ``"op"``, ``"kind"``, ``"scope"`` or ``"family"``, as in `by`; by default tensors for
+            bytes, and each operation for flops.
+
+        Raises
+        ------
+        InconclusiveError
+            Where there is no closed form: beyond degree 2, or depending on sizes that are still names.
 
         Examples
         --------
@@ -250,7 +280,7 @@ class Account:
         operand 2 read = output written at b = d
 
         """
-        return analysis.crossovers(self, axis, of)
+        return analysis.crossovers(self, axis, of, by)
 
     def solve(self, axis: Any, **target: Any) -> Solution:
         """Solve a quantity for one size, such as the n from which on the intensity is at least 295.37.

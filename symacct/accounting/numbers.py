@@ -50,12 +50,12 @@ def together(sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> dict[s
 def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> Figures:
     """Return the totals as numbers with units."""
     given = concrete(account, collect_sizes(sizes, axes, account.names))
-    return Figures(
-        *(
-            Quantity(evaluate(account.total(q), given), account.unit(q))
-            for q in ("flops", "matmul_flops", "bytes", "intensity")
-        )
+    flops, matmul_flops, moved = (
+        Quantity(evaluate(account.total(q), given), account.unit(q)) for q in ("flops", "matmul_flops", "bytes")
     )
+    still = account.total("bytes") == 0
+    intensity = None if still else Quantity(evaluate(account.total("intensity"), given), account.unit("intensity"))
+    return Figures(flops, matmul_flops, moved, intensity, tuple(account.uncounted))
 
 
 def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:

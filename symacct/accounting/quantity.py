@@ -18,6 +18,7 @@ _DECIMAL = (
     (10**6, "M"),
     (10**3, "k"),
 )
+NAMES = ("flops", "matmul_flops", "bytes", "intensity")
 _BINARY = ((2**50, "Pi"), (2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
 
@@ -97,24 +98,30 @@ def _scaled(value: float | Fraction, prefixes: tuple[tuple[int, str], ...], unit
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The numbers of an account at given sizes."""
+    """The numbers of an account at given sizes; no intensity where nothing is moved.
+
+    Where `uncounted` operations are passed over, flops and intensity are partial.
+    """
 
     flops: Quantity
     matmul_flops: Quantity
     bytes: Quantity
-    intensity: Quantity
+    intensity: Quantity | None
+    uncounted: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Print one figure a line."""
-        return "\n".join(
-            f"{name:<13} {getattr(self, name)}" for name in ("flops", "matmul_flops", "bytes", "intensity")
-        )
+        rows = [(name, getattr(self, name) or "none: nothing is moved") for name in NAMES]
+        rows += [("NOT COUNTED", f"{', '.join(self.uncounted)}: the figures are partial")] if self.uncounted else []
+        return "\n".join(f"{name:<13} {figure}" for name, figure in rows)
 
     def to_json(self) -> dict[str, dict[str, object]]:
         """Return exact values (fractions as text) with their units."""
         out: dict[str, dict[str, object]] = {}
-        for name in ("flops", "matmul_flops", "bytes", "intensity"):
+        for name in NAMES:
             q = getattr(self, name)
+            if q is None:
+                continue
             exact = q.value if type(q.value) is int else str(q.value)
             out[name] = {"value": exact, "float": float(q.value) if q.value < 10**308 else None, "unit": q.unit}
         return out

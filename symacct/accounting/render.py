@@ -22,6 +22,11 @@ def _totals(account: Account) -> list[str]:
     return [q for q in TOTALS if not (mixed and q in ("flops", "intensity")) and not (still and q == "intensity")]
 
 
+def _told(account: Account, quantity: str) -> str:
+    """Name a total; bytes are counted of every operation, work not of those without a rule."""
+    return f"{quantity} (partial)" if account.uncounted and quantity != "bytes" else quantity
+
+
 def notes(account: Account) -> list[tuple[str, str]]:
     """Return under what the numbers hold: convention, formats, traffic, order, conditions."""
     out = [
@@ -51,19 +56,24 @@ def _step_row(account: Account, step: Step, number: int) -> list[str]:
 
 def account_table(account: Account) -> str:
     """See `Account.__str__`."""
-    rows = [[q, to_text(account.total(q)), account.unit(q)] for q in _totals(account)]
+    if any(b.counted is None for b in account.branches.parts):
+        undecided = "which branch counts depends on the sizes: give some as numbers"
+        return f"{account.title}\n\n{account.branches}\n\n{undecided}"
+    rows = [[_told(account, q), to_text(account.total(q)), account.unit(q)] for q in _totals(account)]
     if "flops" not in _totals(account):
         rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
     out = table(["quantity", "closed form", "unit"], rows, account.title)
     if len(account.steps) > 1:
         steps = [_step_row(account, s, i) for i, s in enumerate(account.steps, 1)]
         out += "\n\n" + table(["step", "computes", "flops", "bytes"], steps)
+    if account.branches.parts:
+        out += f"\n\n{account.branches}"
     return out + "\n\n" + table(["under", ""], [list(n) for n in notes(account)])
 
 
 def account_html(account: Account) -> str:
     """See `Account._repr_html_`."""
-    rows = [[q, f"${to_latex(account.total(q))}$", account.unit(q)] for q in _totals(account)]
+    rows = [[_told(account, q), f"${to_latex(account.total(q))}$", account.unit(q)] for q in _totals(account)]
     return html_table(["quantity", "closed form", "unit"], rows, account.title) + html_table(
         ["under", ""], [list(n) for n in notes(account)]
     )
@@ -71,12 +81,12 @@ def account_html(account: Account) -> str:
 
 def latex(account: Account) -> str:
     """See `Account.latex`."""
-    return aligned([(q, to_latex(account.total(q))) for q in _totals(account)])
+    return aligned([(_told(account, q), to_latex(account.total(q))) for q in _totals(account)])
 
 
 def account_json(account: Account) -> dict[str, Any]:
     """See `Account.to_json`."""
-    return {
+    out: dict[str, Any] = {
         "title": account.title,
         **{q: to_json(account.total(q)) if q in _totals(account) else None for q in TOTALS},
         "counts": {unit: to_json(amount) for unit, amount in account.counts.items()},
@@ -99,3 +109,16 @@ def account_json(account: Account) -> dict[str, Any]:
             for s in account.steps
         ],
     }
+    if account.branches.parts:
+        out["branches"] = [
+            {
+                "conditional": b.conditional,
+                "branch": b.branch,
+                "runs": to_json(b.times),
+                "counted": b.counted,
+                "counts": {unit: to_json(amount) for unit, amount in b.account.counts.items()},
+                "bytes": to_json(b.account.total("bytes")),
+            }
+            for b in account.branches.parts
+        ]
+    return out

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
-from symacct.accounting.steps import Step, counts_of, one_unit
-from symacct.errors import ConventionError, one_of
+from symacct.accounting.steps import Step, counts_of, flops_of, one_unit
+from symacct.accounting.walk import conditionals, dearest
+from symacct.errors import ConventionError, InconclusiveError, one_of
 from symacct.expr import Expr, add, collect_sizes, evaluate, to_text
 from symacct.show import table
 
@@ -70,19 +71,89 @@ class Breakdown:
     __repr__ = __str__
 
 
-def breakdown(account: Account, by: str) -> Breakdown:
-    """Group the steps of an account; see `Account.by`."""
+def group_of(by: str) -> Callable[[Step], str]:
+    """Return how to name the group of a step.
+
+    Raises
+    ------
+    ConventionError
+        Lists what parts can be grouped by.
+
+    """
     if by not in GROUPS:
         msg = f"cannot group by {by!r}; known: {one_of(GROUPS)}"
         raise ConventionError(msg)
+    return GROUPS[by]
+
+
+def breakdown(account: Account, by: str) -> Breakdown:
+    """Group the steps of an account; see `Account.by`."""
+    label = group_of(by)
     groups: dict[str, list[Step]] = {}
     for step in account.steps:
-        groups.setdefault(GROUPS[by](step), []).append(step)
+        groups.setdefault(label(step), []).append(step)
     parts = []
     for name, steps in groups.items():
         counted = one_unit(counts_of([s.work for s in steps], account.convention), account.convention)
         parts.append(Part(name, counted, add(s.bytes for s in steps)))
     return Breakdown(by, tuple(parts), account)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One branch of a conditional: what it costs by itself, how often its conditional runs, and whether it counts.
+
+    `counted` is None where the sizes do not decide which branch costs most.
+    """
+
+    conditional: int
+    branch: int
+    times: Expr
+    counted: bool | None
+    account: Account
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The branches of all conditionals, those inside bodies and branches too."""
+
+    parts: tuple[Branch, ...]
+
+    def __str__(self) -> str:
+        """Print what each branch costs in one run."""
+        rows = [
+            [f"{b.conditional}.{b.branch}", str(b.times), *_costs(b.account), _COUNTED[b.counted]] for b in self.parts
+        ]
+        return table(["branch", "runs", "flops", "bytes", "counted"], rows)
+
+    __repr__ = __str__
+
+
+_COUNTED = {True: "yes", False: "no", None: "depends"}
+
+
+def _costs(account: Account) -> list[str]:
+    """Return flops and bytes as text; what depends on branches inside is said so."""
+    try:
+        counted = " and ".join(f"{to_text(v)} {u}" for u, v in account.counts.items()) or "0"
+        return [counted.removesuffix(" FLOP"), to_text(account.total("bytes"))]
+    except InconclusiveError:
+        return ["depends", "depends"]
+
+
+def branches(account: Account) -> Branches:
+    """Return every branch of every conditional; see `Account.branches`."""
+    found = []
+    for number, (op, times) in enumerate(conditionals(account.graph), 1):
+        parts = op.attrs["branches"]
+        try:
+            chosen = dearest(parts, lambda g: flops_of(g, account.convention))
+        except InconclusiveError:
+            chosen = None
+        for i, part in enumerate(parts, 1):
+            own = replace(account, graph=part, title=f"branch {i} of conditional {number}")
+            found.append(Branch(number, i, times, None if chosen is None else part is chosen, own))
+    return Branches(tuple(found))
 
 
 def free_kinds(account: Account) -> dict[str, Expr]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.accounting.steps import bytes_of, counts_of, one_unit
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, one_of
+from symacct.errors import ConventionError, InconclusiveError, one_of
 from symacct.expr import Expr, add, divide
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ def total_of(account: Account, quantity: str) -> Expr:
             return bytes_of(account.alike, account.dtypes, account.layout)
         return add(amount for _, amount in account.traffic_terms())
     if quantity == "intensity":
+        if account.total("bytes") == 0:
+            msg = "nothing is moved, so there is no intensity"
+            raise InconclusiveError(msg)
         return divide(account.total("flops"), account.total("bytes"))
     msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
     raise ConventionError(msg)

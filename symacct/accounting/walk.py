@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from symacct.errors import InconclusiveError
-from symacct.expr import Expr, Poly, add, names_in, sign
+from symacct.expr import Expr, Poly, at_most, names_in
 from symacct.graph import Condition, Graph, Op
 from symacct.rules import rule_of
 
@@ -48,37 +48,51 @@ def dearest(branches: tuple[Graph, ...], cost: Cost) -> Graph:
     """Return the branch that costs most at all sizes >= 1."""
     costs = [cost(b) for b in branches]
     for branch, mine in zip(branches, costs, strict=True):
-        if all((sign(add((mine, -other))) or 0) > 0 or mine == other for other in costs):
+        if all(at_most(other, mine) for other in costs):
             return branch
     listed = "; ".join(f"branch {i}: {c}" for i, c in enumerate(costs, 1))
     msg = f"which branch of a conditional costs most depends on the sizes ({listed}); give sizes that decide"
     raise InconclusiveError(msg)
 
 
-def conditionals(graph: Graph) -> Iterator[Op]:
-    """Yield the conditionals of a graph, those inside repeats and branches too."""
+def conditionals(graph: Graph, times: Expr = 1) -> Iterator[tuple[Op, Expr]]:
+    """Yield the conditionals of a graph and how often they run, those inside bodies and branches too."""
     for op in graph.ops:
-        inner = (op.attrs["body"],) if op.kind == "repeat" else op.attrs["branches"] if op.kind == "cond" else ()
         if op.kind == "cond":
-            yield op
-        for body in inner:
-            yield from conditionals(body)
+            yield op, times
+        for part in _parts(op):
+            yield from conditionals(part, times * op.attrs["n"] if op.kind == "repeat" else times)
 
 
 def graphs(graph: Graph) -> Iterator[Graph]:
     """Yield a graph and every body and branch inside it."""
     yield graph
     for op in graph.ops:
-        inner = (op.attrs["body"],) if op.kind == "repeat" else op.attrs["branches"] if op.kind == "cond" else ()
-        for body in inner:
-            yield from graphs(body)
+        for part in _parts(op):
+            yield from graphs(part)
+
+
+def _parts(op: Op) -> tuple[Graph, ...]:
+    """Return the graphs inside an operation."""
+    if op.kind == "repeat":
+        return (op.attrs["body"],)
+    return op.attrs["branches"] if op.kind == "cond" else ()
 
 
 def names_of(graph: Graph) -> tuple[str, ...]:
     """Return the sizes that are still names, in alphabetical order: of shapes, and of attributes such as a window."""
     found = {n for g in graphs(graph) for t in g.tensors for size in t.shape for n in names_in(size)}
-    given = [v for g in graphs(graph) for op in g.ops for v in op.attrs.values() if isinstance(v, Poly)]
-    return tuple(sorted(found.union(*(names_in(v) for v in given))))
+    given = {n for g in graphs(graph) for op in g.ops for value in op.attrs.values() for n in _names(value)}
+    return tuple(sorted(found | given))
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Yield the names in an attribute."""
+    if isinstance(value, Poly):
+        yield from names_in(value)
+    elif type(value) in (tuple, list):
+        for part in value:
+            yield from _names(part)
 
 
 def conditions_of(graph: Graph) -> tuple[Condition, ...]:

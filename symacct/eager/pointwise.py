@@ -65,6 +65,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "logical_or": operator.or_,
     "lt": operator.lt,
     "mul": operator.mul,
+    "ne": operator.ne,
     "sub": operator.sub,
 }
 KINDS: dict[str, Callable[..., Any]] = {

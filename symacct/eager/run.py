@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from symacct.eager import KINDS
-from symacct.eager.dtypes import TORCH_DTYPES
+from symacct.eager.inputs import random_input, whole
 from symacct.errors import GraphError, UnknownOpError, one_of
 from symacct.expr import Poly, evaluate
 
@@ -59,42 +59,67 @@ def run(
     import torch
 
     generator = torch.Generator().manual_seed(seed)
-    given = list(inputs) if inputs is not None else [_random(graph, i, sizes, dtype, generator) for i in graph.inputs]
+    given = [random_input(graph, i, sizes, dtype, generator) for i in graph.inputs] if inputs is None else list(inputs)
     meter = _Meter()
-    return Run(tuple(_execute(graph, sizes, given, meter)), meter.peak)
+    outputs = _execute(graph, sizes, given, meter)
+    return Run(tuple(outputs), meter.peak)
 
 
 class _Meter:
-    """Counts the bytes of storages that are alive."""
+    """Counts the bytes of storages that are alive: those of the graph that runs, and of the graphs around it."""
 
     def __init__(self) -> None:
         self.peak = 0
+        self.alive: list[dict[int, Any]] = []
 
-    def look(self, tensors: Mapping[int, Any]) -> None:
-        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors.values()}
-        self.peak = max(self.peak, sum(storages.values()))
+    def look(self) -> None:
+        storages = [t.untyped_storage() for values in self.alive for t in values.values()]
+        sizes = {s._cdata: s.nbytes() for s in storages}  # noqa: SLF001 # what tells two storages apart, empty or on meta
+        self.peak = max(self.peak, sum(sizes.values()))
 
 
-def _execute(graph: Any, sizes: Mapping[str, int], given: Sequence[Any], meter: _Meter) -> list[Any]:
-    """Run the operations in order; a tensor leaves at its last use."""
-    last = {i: at for at, op in enumerate(graph.ops) for i in op.inputs}
-    values: dict[int, Any] = dict(zip(graph.inputs, given, strict=True))
+def _execute(graph: Any, sizes: Mapping[str, int], given: list[Any], meter: _Meter) -> list[Any]:
+    """Run the operations in order; a tensor leaves at its last use, at once where it has none. Empties `given`."""
+    if len(given) != len(graph.inputs):
+        msg = f"{len(given)} inputs are given, the graph takes {len(graph.inputs)}"
+        raise GraphError(msg)
+    leaving = _leaving(graph)
+    values: dict[int, Any] = {}
+    meter.alive.append(values)
     for i in graph.inputs:
-        _check(graph, i, values[i], sizes, "input")
-    meter.look(values)
+        values[i] = given.pop(0)
+        _check(graph, i, values[i], sizes, f"the input {graph.tensors[i].name}")
+    meter.look()
     for at, op in enumerate(graph.ops):
-        made = _run_op(op, [values[i] for i in op.inputs], sizes, meter)
-        for i, value in zip(op.outputs, made, strict=True):
-            _check(graph, i, value, sizes, f"operation {op.id} ({op.label})")
-            values[i] = value
-        meter.look(values)
-        for i in dict.fromkeys(op.inputs):
-            if last[i] == at and i not in graph.outputs:
-                del values[i]
+        _drop(values, leaving.get(at - 1, ()))
+        tensors = [values[i] for i in op.inputs]
+        if op.kind in ("repeat", "cond"):
+            _drop(values, leaving.get(at, ()))  # they live on inside, as long as they are used there
+        made = _run_op(op, tensors, sizes, meter)
+        for i in reversed(op.outputs):
+            values[i] = made.pop()
+            _check(graph, i, values[i], sizes, f"operation {op.id} ({op.label})")
+        meter.look()
+    meter.alive.pop()
     return [values[i] for i in graph.outputs]
 
 
-def _run_op(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter) -> Sequence[Any]:
+def _leaving(graph: Any) -> dict[int, list[int]]:
+    """Return which tensors are used last by which operation: -1 where an input is not used at all."""
+    last = dict.fromkeys(graph.inputs, -1)
+    last |= {i: at for at, op in enumerate(graph.ops) for i in op.inputs + op.outputs}
+    out: dict[int, list[int]] = {}
+    for i, at in (last | dict.fromkeys(graph.outputs, len(graph.ops))).items():
+        out.setdefault(at, []).append(i)
+    return out
+
+
+def _drop(values: dict[int, Any], leaving: Iterable[int]) -> None:
+    for i in leaving:
+        values.pop(i, None)
+
+
+def _run_op(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter) -> list[Any]:
     if op.kind == "repeat":
         return _repeat(op, tensors, sizes, meter)
     if op.kind == "cond":
@@ -103,14 +128,20 @@ def _run_op(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
         msg = f"{op.kind} does not run on torch tensors; these do: {one_of(sorted(KINDS))}"
         raise UnknownOpError(msg)
     made = KINDS[op.kind](*tensors, **{name: _numbers(value, sizes) for name, value in op.attrs.items()})
-    return made if isinstance(made, tuple | list) else (made,)
+    made = list(made) if isinstance(made, tuple | list) else [made]
+    if len(made) != len(op.outputs):
+        msg = f"operation {op.id} ({op.label}) gives {len(made)} tensors, the graph says {len(op.outputs)}"
+        raise GraphError(msg)
+    return made
 
 
 def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter) -> list[Any]:
     carries, stacked = op.attrs["carry"], op.attrs["xs"]
     carry, xs, consts = tensors[:carries], tensors[carries : carries + stacked], tensors[carries + stacked :]
-    for i in range(int(_numbers(op.attrs["n"], sizes))):
+    meter.alive.append(dict(enumerate(xs + consts)))
+    for i in range(whole(op.attrs["n"], sizes)):
         carry = _execute(op.attrs["body"], sizes, [*carry, *(x[i] for x in xs), *consts], meter)
+    meter.alive.pop()
     return carry
 
 
@@ -127,41 +158,7 @@ def _numbers(value: Any, sizes: Mapping[str, int]) -> Any:
 
 
 def _check(graph: Any, i: int, value: Any, sizes: Mapping[str, int], where: str) -> None:
-    wanted = tuple(evaluate(s, sizes) for s in graph.tensors[i].shape)
+    wanted = tuple(whole(s, sizes) for s in graph.tensors[i].shape)
     if tuple(value.shape) != wanted:
         msg = f"{where} gives the shape {tuple(value.shape)}, the graph says {wanted}"
         raise GraphError(msg)
-
-
-def _random(graph: Any, i: int, sizes: Mapping[str, int], dtype: str, generator: Any) -> Any:
-    """Return a random tensor for an input; indices lie below the axis that they look up."""
-    import torch
-
-    tensor = graph.tensors[i]
-    shape = tuple(int(evaluate(s, sizes)) for s in tensor.shape)
-    name = tensor.dtype or dtype
-    if name not in TORCH_DTYPES:
-        msg = f"no random tensors of {name}; known: {one_of(TORCH_DTYPES)}"
-        raise UnknownOpError(msg)
-    kind = getattr(torch, TORCH_DTYPES[name])
-    if kind == torch.bool:
-        return torch.rand(shape, generator=generator) < 0.5
-    if not kind.is_floating_point:
-        return torch.randint(0, _below(graph, i, sizes), shape, generator=generator, dtype=kind)
-    return torch.randn(shape, generator=generator, dtype=torch.float64).to(kind)
-
-
-LOOKED_UP: Mapping[str, Callable[[Any, Any], Any]] = {
-    "embedding": lambda op, graph: graph.tensors[op.inputs[0]].shape[0],
-    "gather": lambda op, graph: graph.tensors[op.inputs[0]].shape[op.attrs["axis"]],
-    "scatter_add": lambda op, graph: graph.tensors[op.inputs[0]].shape[op.attrs["axis"]],
-    "one_hot": lambda op, _graph: op.attrs["classes"],
-    "cross_entropy": lambda op, graph: graph.tensors[op.inputs[0]].shape[op.attrs.get("axis", -1)],
-}
-"""The size below which the indices of an operation lie."""
-
-
-def _below(graph: Any, i: int, sizes: Mapping[str, int]) -> int:
-    uses = [op for op in graph.ops if i in op.inputs and op.kind in LOOKED_UP]
-    bounds = [int(evaluate(LOOKED_UP[op.kind](op, graph), sizes)) for op in uses]
-    return min(bounds, default=2)

@@ -85,7 +85,7 @@ def _faults_of_tensors(tensors: Sequence[Tensor]) -> Iterator[str]:
 
 
 def _faults_of_storage(t: Tensor, place: int, tensors: Sequence[Tensor]) -> Iterator[str]:
-    if t.storage not in range(place):
+    if t.storage is None or not 0 <= t.storage < place:
         yield f"{told(t)}: it lies in tensor {t.storage}, which is no earlier one"
         return
     owner = tensors[t.storage]
@@ -97,13 +97,13 @@ def _faults_of_storage(t: Tensor, place: int, tensors: Sequence[Tensor]) -> Iter
 
 def _faults_of_order(graph: Graph) -> Iterator[str]:
     """Yield what is not given or made once, before it is read."""
-    known, made, outputs = range(len(graph.tensors)), set(graph.inputs), set(graph.outputs)
+    known, made = range(len(graph.tensors)), set(graph.inputs)
     if strange := [i for i in (*graph.inputs, *graph.outputs) if i not in known]:
         yield f"inputs and outputs: there is no tensor {strange[0]}"
         return
     if len(made) != len(graph.inputs):
         yield "inputs: a tensor is given twice"
-    if not outputs:
+    if not graph.outputs:
         yield "outputs: a graph yields at least one tensor"
     for place, op in enumerate(graph.ops):
         if op.id != place:
@@ -112,17 +112,22 @@ def _faults_of_order(graph: Graph) -> Iterator[str]:
             yield f"{told(op)}: the phase {op.phase!r} is none of {', '.join(PHASES)}"
         if not op.outputs:
             yield f"{told(op)}: it makes nothing"
-        for i in op.inputs:
-            if i not in made:
-                yield f"{told(op)}: it reads tensor {i} before that is made"
-        for i in op.outputs:
-            if i not in known or i in made:
-                yield f"{told(op)}: it makes tensor {i}, which is {'made already' if i in made else 'none'}"
-            elif graph.tensors[i].role != ("output" if i in outputs else "act"):
-                yield f"{told(graph.tensors[i])}: the role of what is made is output where the graph yields it, else act"
-            made.add(i)
+        if early := [i for i in op.inputs if i not in made]:
+            yield f"{told(op)}: it reads tensor {early[0]} before that is made"
+        yield from _faults_of_making(op, graph, made)
     if missing := sorted(set(known) - made):
         yield f"{told(graph.tensors[missing[0]])}: it is neither given nor made"
+
+
+def _faults_of_making(op: Op, graph: Graph, made: set[int]) -> Iterator[str]:
+    for i in op.outputs:
+        if i in made or i not in range(len(graph.tensors)):
+            yield f"{told(op)}: it makes tensor {i}, which is {'made already' if i in made else 'none'}"
+            continue
+        t, role = graph.tensors[i], "output" if i in graph.outputs else "act"
+        if t.role != role:
+            yield f"{told(t)}: it is made by {told(op)}, so its role is {role} (act, or output where it is yielded)"
+        made.add(i)
 
 
 def _faults_of_einsum(op: Op, e: Einsum, graph: Graph) -> Iterator[str]:

@@ -96,7 +96,7 @@ def _read_tensor(t: Mapping[str, Any]) -> Tensor:
     return Tensor(
         _one(int, t["id"]),
         _tuple(t["shape"], int, Poly),
-        _one(str, t["role"]),  # type: ignore[arg-type] # which roles there are is checked with the graph
+        _one(str, t["role"]),  # which roles there are is checked with the graph
         _one(str, t["name"]),
         dtype,
         storage,
@@ -117,7 +117,7 @@ def _read_op(o: Mapping[str, Any]) -> Op:
         einsum,
         attrs,
         _one(str, o["scope"]),
-        _one(str, o["phase"]),  # type: ignore[arg-type] # likewise
+        _one(str, o["phase"]),
     )
 
 
@@ -129,7 +129,8 @@ def _one(kind: type, value: Any) -> Any:
 
 
 def _list(value: Any) -> list[Any]:
-    return _one(list, value)  # type: ignore[no-any-return]
+    values: list[Any] = _one(list, value)
+    return values
 
 
 def _all(kind: type, values: Any) -> tuple[Any, ...]:
@@ -137,11 +138,11 @@ def _all(kind: type, values: Any) -> tuple[Any, ...]:
 
 
 def _tuple(value: Any, *kinds: type) -> tuple[Any, ...]:
-    values = _one(tuple, _read(value))
+    values: tuple[Any, ...] = _one(tuple, _read(value))
     if strange := [v for v in values if type(v) not in kinds]:
         msg = f"not a graph: {str(strange[0])[:40]!r} in the shape or the strides of a tensor"
         raise GraphError(msg)
-    return values  # type: ignore[no-any-return]
+    return values
 
 
 def _read(value: Any) -> Any:

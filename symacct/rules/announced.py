@@ -38,7 +38,7 @@ def check_against(rules: Mapping[str, Rule], graph: Graph) -> None:
 def _parts(op: Op) -> tuple[Graph, ...]:
     if op.kind == "repeat":
         return (op.attrs["body"],)
-    return op.attrs["branches"] if op.kind == "cond" else ()  # type: ignore[no-any-return]
+    return op.attrs["branches"] if op.kind == "cond" else ()
 
 
 def _announced(rule: Rule, op: Op, graph: Graph) -> tuple[Out, ...]:

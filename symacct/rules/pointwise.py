@@ -51,7 +51,7 @@ PRIMITIVES = {
 }
 """Which function each kind calls once an element: square is x*x, a sign one comparison."""
 
-COMPARISONS = ("eq", "ge", "gt", "le", "lt")
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 MASKS = ("logical_and", "logical_not", "logical_or")
 """Operations on masks: no arithmetic, but traffic, as for `where`."""
 

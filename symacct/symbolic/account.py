@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats, Fuse, Layout, Traffic
-from symacct.conventions import Convention, convention_of
+from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats
+from symacct.conventions import convention_of
 from symacct.dtypes import as_format
-from symacct.errors import ConventionError, one_of
-from symacct.graph import Graph
+from symacct.errors import ConventionError, GraphError, one_of
+from symacct.graph import Graph, check
+from symacct.rules import check_shapes
 from symacct.rules.rule import show_shape
 from symacct.symbolic.signature import called, signature_of, trace
 
@@ -18,33 +19,56 @@ def account_function(
     fn: Callable[..., Any],
     keywords: Mapping[str, Any],
     sizes: Mapping[str, Any] | None,
-    *,
     params: Sequence[str],
-    convention: str | Convention,
-    dtype: Any,
-    traffic: str,
-    layout: str,
-    fuse: str,
+    **chosen: Any,
 ) -> Account:
     """Account for a function; see `symacct.account`. Keywords that are arguments are shapes or values, others sizes."""
-    for what, chosen, known in (("traffic", traffic, TRAFFICS), ("layout", layout, LAYOUTS), ("fuse", fuse, FUSES)):
-        if chosen not in known:
-            msg = f"unknown {what} {chosen!r}; known: {one_of(known)}"
-            raise ConventionError(msg)
+    _check_chosen(chosen)
     arguments = signature_of(fn).parameters
     given = {n: v for n, v in keywords.items() if n in arguments}
     put_in = {**(sizes or {}), **{n: v for n, v in keywords.items() if n not in arguments}}
     graph = trace(fn, given, put_in, params)
+    return _account(graph, called(fn), chosen)
+
+
+def account_graph(graph: Graph, sizes: Mapping[str, Any], params: Sequence[str], **chosen: Any) -> Account:
+    """Account for a graph, which is checked; see `symacct.account`.
+
+    Raises
+    ------
+    GraphError
+        For a graph that is not legal, or that rules would make otherwise; for sizes or parameters, which it has.
+
+    """
+    _check_chosen(chosen)
+    if sizes or params:
+        told = one_of([*sizes, *params])
+        msg = f"a graph has its sizes and its parameters already, so {told} cannot be given; see Account.at for numbers"
+        raise GraphError(msg)
+    check(graph)
+    check_shapes(graph)
+    return _account(graph, "graph", chosen)
+
+
+def _account(graph: Graph, name: str, chosen: Mapping[str, Any]) -> Account:
+    inputs = ", ".join(f"{graph.tensors[i].name} {show_shape(graph.tensors[i].shape)}" for i in graph.inputs)
     return Account(
         graph,
-        convention_of(convention),
-        formats_of(dtype),
-        cast("Traffic", traffic),
-        title(fn, graph),
+        convention_of(chosen["convention"]),
+        formats_of(chosen["dtype"]),
+        chosen["traffic"],
+        f"{name}({inputs})",
         order="",
-        layout=cast("Layout", layout),
-        fuse=cast("Fuse", fuse),
+        layout=chosen["layout"],
+        fuse=chosen["fuse"],
     )
+
+
+def _check_chosen(chosen: Mapping[str, Any]) -> None:
+    for what, known in (("traffic", TRAFFICS), ("layout", LAYOUTS), ("fuse", FUSES)):
+        if chosen[what] not in known:
+            msg = f"unknown {what} {chosen[what]!r}; known: {one_of(known)}"
+            raise ConventionError(msg)
 
 
 def formats_of(dtype: Any) -> Formats:
@@ -53,9 +77,3 @@ def formats_of(dtype: Any) -> Formats:
         roles = tuple((role, as_format(d)) for role, d in dtype.items())
         return Formats(dict(roles).get("act", as_format("bf16")), roles)
     return Formats(as_format(dtype))
-
-
-def title(fn: Callable[..., Any], graph: Graph) -> str:
-    """Return the function with the shapes of its arguments: ``layer(x (b, s, d), w (d, k))``."""
-    inputs = ", ".join(f"{graph.tensors[i].name} {show_shape(graph.tensors[i].shape)}" for i in graph.inputs)
-    return f"{called(fn)}({inputs})"

@@ -5,11 +5,9 @@ source code (``from __future__ import annotations``); names in that are looked u
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
-import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -50,8 +48,8 @@ class Spec(NamedTuple):
     dtype: str | None = None
 
 
-Kind = Spec | typing.Literal["size"] | None
-"""An argument that is a tensor, one that is a size, or anything else."""
+Kind = Spec | typing.Literal["size", "text"] | None
+"""An argument that is a tensor of a shape, one that is a size, one that is text, or anything else."""
 
 
 def plain_function(fn: Callable[..., Any]) -> Any:
@@ -96,8 +94,10 @@ def read_annotation(annotation: Any, fn: Callable[..., Any]) -> Kind:
 
 
 def _of_object(annotation: Any) -> Kind:
-    if annotation is int:
-        return "size"
+    if annotation is int or annotation is str:
+        return "size" if annotation is int else "text"
+    if typing.get_origin(annotation) is typing.Literal:
+        return "text"
     if hasattr(annotation, "dim_str"):
         return Spec(annotation.dim_str, _dtype(annotation.__name__.partition("[")[0]))
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) in (typing.Union, typing.Annotated):
@@ -118,6 +118,8 @@ def _of_source(tree: ast.expr, names: Mapping[str, Any]) -> Kind:
         return None
     parts = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
     kind = tree.value.attr if isinstance(tree.value, ast.Attribute) else getattr(tree.value, "id", "")
+    if kind == "Literal":
+        return "text"
     if kind in ("Optional", "Union", "Annotated"):
         return next((found for part in parts if (found := _of_source(part, names)) is not None), None)
     last = parts[-1]
@@ -129,7 +131,7 @@ def _of_source(tree: ast.expr, names: Mapping[str, Any]) -> Kind:
 def _looked_up(tree: ast.expr, names: Mapping[str, Any]) -> Any:
     """Return what a dotted name stands for in a module, None for nothing."""
     if isinstance(tree, ast.Name):
-        return names.get(tree.id, int if tree.id == "int" else None)
+        return names.get(tree.id, {"int": int, "str": str}.get(tree.id))
     return getattr(_looked_up(tree.value, names), tree.attr, None) if isinstance(tree, ast.Attribute) else None
 
 
@@ -168,7 +170,11 @@ class Shapes:
         if "," in text:
             msg = f"the shape of {argument} has a comma in {text!r}; axes are separated by spaces"
             raise ShapeError(msg)
-        return tuple([self._size(part, argument) for part in text.split()])
+        parts = text.split()
+        if sum(part == "..." or part.lstrip("#").startswith("*") for part in parts) > 1:
+            msg = f"the shape {text!r} of {argument} has several axes twice; one '...' or '*name' is possible"
+            raise ShapeError(msg)
+        return tuple([self._size(part, argument) for part in parts])
 
     def _size(self, part: str, argument: str) -> Size:
         if part == "...":
@@ -176,8 +182,8 @@ class Shapes:
             return self._named("batch", part, argument, several=True)
         marks = part[: len(part) - len(part.lstrip("*#"))]
         part = part[len(marks) :]
-        called, _, value = part.partition("=")
-        if called.startswith("_") or not part:
+        called, equals, value = part.partition("=")
+        if called.startswith("_") or not called or (equals and not value) or marks not in ("", "*", "#", "*#", "#*"):
             msg = f"the axis {marks + part!r} of {argument} says nothing about its size; give it a name"
             raise ShapeError(msg)
         if "#" in marks:
@@ -205,7 +211,7 @@ class Shapes:
             msg = f"the axis {part!r} of {argument} has no name"
             raise ShapeError(msg)
         if self.several.setdefault(n, several) != several:
-            msg = f"{n} is one axis, and in another place several: {part!r} of {argument}; give one of them another name"
+            msg = f"{n} is one axis and, in another place, several: {part!r} of {argument}; give one another name"
             raise ShapeError(msg)
         self.used.add(n)
         return substitute(name(n), self.sizes)  # type: ignore[return-value]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from symacct.errors import GraphError, SymacctError, UnknownOpError, one_of
+from symacct.errors import GraphError, SizeError, SymacctError, UnknownOpError, one_of
 from symacct.expr import Size, as_size, names_in, substitute
 from symacct.graph import Graph, Op, Role, Tensor
 from symacct.graph.alike import likeness
@@ -48,7 +49,11 @@ class Builder:
         """Read a size that is written inside the function, with what is put in for its names."""
         size = as_size(written, what)
         self.used.update(names_in(size))
-        return substitute(size, self.sizes)  # type: ignore[return-value]
+        put_in = substitute(size, self.sizes)
+        if isinstance(put_in, Fraction) or (type(put_in) is int and put_in < 1):
+            msg = f"{what} = {written} is {put_in} at these sizes, which is no size{caller()}"
+            raise SizeError(msg)
+        return put_in
 
     @contextmanager
     def inner(self, what: str) -> Iterator[Builder]:
@@ -125,11 +130,11 @@ def storage_of(tensor: Tensor) -> int:
 
 
 def caller() -> str:
-    """Return where the user's code stands, to end a message with: the first frame outside symacct and einops."""
+    """Return where the user's code stands, to end a message with: the first frame outside symacct, einops and torch."""
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_HERE) and f"{Path('/')}einops{Path('/')}" not in file:
+        if not file.startswith(_HERE) and not set(Path(file).parts) & {"einops", "torch"}:
             return f"\n  at {Path(file).name}:{frame.f_lineno}, in {frame.f_code.co_name}"
         frame = frame.f_back
     return ""

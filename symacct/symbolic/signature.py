@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from symacct.errors import GraphError, UnknownAxisError, nearest, one_of
 from symacct.expr import Size, as_size, names_in, substitute
-from symacct.graph import Graph, check
-from symacct.symbolic.annotations import Shapes, Spec, read_annotation
+from symacct.graph import Graph, Role, check
+from symacct.symbolic.annotations import Kind, Shapes, Spec, read_annotation
 from symacct.symbolic.builder import Builder
 from symacct.symbolic.size import Dim, unwrap, wrap
 from symacct.symbolic.tensor import Symbolic
@@ -49,15 +49,22 @@ def trace(
 
     """
     signature = signature_of(fn)
+    arguments = [_read(p, fn) for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     put_in = {n: as_size(v, n) for n, v in sizes.items()}
-    shapes = Shapes({**put_in, **_chosen(fn, signature, given, put_in)})
+    shapes = Shapes({**_chosen(arguments, given, put_in), **put_in})
     builder = Builder(shapes.sizes)
     params = params.replace(",", " ").split() if isinstance(params, str) else params
     values: dict[str, Any] = {}
-    for argument in signature.parameters.values():
-        if argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
-            role = "param" if argument.name in params else "input"
-            values[argument.name] = _argument(fn, argument, given, shapes, builder, role)
+    for argument in arguments:
+        if argument.kind == "size":
+            values[argument.name] = _size(argument, given, shapes)
+            continue
+        value, dtype = _value(argument, given)
+        if isinstance(value, Spec):
+            role: Role = "param" if argument.name in params else "input"
+            shape = shapes.read(value.text, argument.name)
+            value = Symbolic(builder, builder.input(shape, argument.name, role, dtype))
+        values[argument.name] = value
     _check_params(params, values)
     if not builder.inputs:
         msg = f"{called(fn)} has no tensor among its arguments; annotate one, as in x: 'b s d', or give its shape"
@@ -97,64 +104,73 @@ def called(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", "") or getattr(getattr(fn, "func", None), "__name__", "") or type(fn).__name__
 
 
-def _chosen(
-    fn: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any], put_in: Mapping[str, Size]
-) -> dict[str, Size]:
+class _Argument(NamedTuple):
+    """An argument of a function: a tensor whose shape is said, a size, or anything else."""
+
+    name: str
+    kind: Kind
+    default: Any
+
+    def value(self, given: Mapping[str, Any]) -> Any:
+        """Return what is given for it, else its default, else EMPTY."""
+        return given.get(self.name, self.default)
+
+
+def _read(p: inspect.Parameter, fn: Callable[..., Any]) -> _Argument:
+    if p.annotation is not EMPTY:
+        return _Argument(p.name, read_annotation(p.annotation, fn), p.default)
+    return _Argument(p.name, "size" if type(p.default) is int else None, p.default)
+
+
+def _chosen(arguments: Sequence[_Argument], given: Mapping[str, Any], put_in: Mapping[str, Size]) -> dict[str, Size]:
     """Return the sizes that are arguments and have a value: in shapes, their names stand for it."""
     out = {}
-    for argument in signature.parameters.values():
-        value = given.get(argument.name, argument.default)
-        if _is_size(fn, argument) and value is not EMPTY and value is not None and argument.name not in put_in:
-            size = value if type(value) is int else unwrap(value) if type(value) is Dim else as_size(value, "size")
+    for argument in arguments:
+        value = argument.value(given)
+        if argument.kind == "size" and value is not EMPTY and value is not None:
+            size = value if type(value) is int else _as_size(value, argument.name)
             if type(size) is not int or size >= 1:
                 out[argument.name] = substitute(size, put_in)
     return out  # type: ignore[return-value]
 
 
-def _is_size(fn: Callable[..., Any], argument: inspect.Parameter) -> bool:
-    if argument.annotation is EMPTY:
-        return type(argument.default) is int
-    return read_annotation(argument.annotation, fn) == "size"
+def _as_size(value: Any, name: str) -> Size:
+    return unwrap(value) if type(value) is Dim else as_size(value, name)
 
 
-def _argument(
-    fn: Callable[..., Any],
-    argument: inspect.Parameter,
-    given: Mapping[str, Any],
-    shapes: Shapes,
-    builder: Builder,
-    role: str,
-) -> Any:
-    """Return what a function gets for one argument: a symbolic tensor, a size, or a plain value."""
-    value = given.get(argument.name, argument.default)
-    if _is_size(fn, argument):
-        return _size(argument.name if value is EMPTY else value, argument.name, shapes)
-    kind = None if argument.annotation is EMPTY else read_annotation(argument.annotation, fn)
-    text, dtype = kind if isinstance(kind, Spec) else (None, None)
-    if argument.name in given:
-        if text is not None and value is not None and not isinstance(value, str):
-            msg = f"the argument {argument.name!r} is a tensor; give its shape as text, as in {argument.name}='b s d'"
-            raise GraphError(msg)
-        plain = text is None and (argument.annotation is not EMPTY or not (argument.default is EMPTY or argument.default is None))
-        if plain or not isinstance(value, str):
-            return value
-        text = value
-    elif value is not EMPTY:
-        return value
-    elif text is None:
-        name = argument.name
-        msg = f"the argument {name!r} has no shape; annotate it, as in {name}: 'b s d', or give it by keyword"
-        raise GraphError(msg)
-    made = builder.input(shapes.read(text, argument.name), argument.name, role, dtype)  # type: ignore[arg-type]
-    return Symbolic(builder, made)
-
-
-def _size(value: Any, name: str, shapes: Shapes) -> Any:
+def _size(argument: _Argument, given: Mapping[str, Any], shapes: Shapes) -> Any:
+    """Return what a function gets for an argument that is a size; its own name where it has no value."""
+    value = argument.value(given)
     if value is None or type(value) is int:
         return value
-    size = unwrap(value) if type(value) is Dim else as_size(value, name)
+    size = _as_size(argument.name if value is EMPTY else value, argument.name)
     shapes.used.update(names_in(size))
     return wrap(substitute(size, shapes.sizes))
+
+
+def _value(argument: _Argument, given: Mapping[str, Any]) -> tuple[Any, str | None]:
+    """Return the shape of a tensor and its dtype, or a plain value.
+
+    Raises
+    ------
+    GraphError
+        For an argument without a shape.
+
+    """
+    name, kind, default = argument
+    value = argument.value(given)
+    if isinstance(kind, Spec):
+        if name not in given:
+            return (kind, kind.dtype) if default is EMPTY else (default, None)
+        if value is not None and not isinstance(value, str):
+            msg = f"the argument {name!r} is a tensor; give its shape as text, as in {name}='b s d'"
+            raise GraphError(msg)
+        return None if value is None else Spec(value), kind.dtype
+    if value is EMPTY:
+        msg = f"the argument {name!r} has no shape; annotate it, as in {name}: 'b s d', or give it by keyword"
+        raise GraphError(msg)
+    is_shape = name in given and isinstance(value, str) and kind != "text" and (default is EMPTY or default is None)
+    return Spec(value) if is_shape else value, None
 
 
 def _check_params(params: Sequence[str], values: Mapping[str, Any]) -> None:

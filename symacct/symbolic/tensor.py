@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from symacct.errors import GraphError, ShapeError
@@ -100,14 +101,38 @@ class Symbolic:
         return record("neg", (self,), {})
 
     def __pow__(self, exponent: Any) -> Any:
-        if exponent == 2:
-            return record("square", (self,), {})
-        if exponent in (0.5, -0.5):
+        if type(exponent) is float and exponent in (0.5, -0.5):
             return record("sqrt" if exponent > 0 else "rsqrt", (self,), {})
+        if type(exponent) is float and exponent.is_integer():
+            exponent = int(exponent)
         if type(exponent) is not int or exponent < 1:
-            msg = f"the power {exponent!r}; natural numbers, 0.5 and -0.5 are known"
+            msg = f"{self!r} to the power {exponent!r}; natural numbers, 0.5 and -0.5 are known{caller()}"
             raise GraphError(msg)
-        return record("pow", (self,), {"exponent": exponent})
+        return record("square", (self,), {}) if exponent == 2 else record("pow", (self,), {"exponent": exponent})
+
+    def __rpow__(self, base: Any) -> Any:
+        msg = f"{base!r} to the power {self!r}; symacct.exp is known{caller()}"
+        raise GraphError(msg)
+
+    __hash__ = object.__hash__
+    __array_ufunc__ = None
+    """numpy leaves operators to us."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, *_args: Any, **_kwargs: Any) -> Any:
+        """Refuse what is given to a function of torch."""
+        name = getattr(func, "__name__", str(func))
+        msg = (
+            f"torch's {name} of a symbolic tensor, or of one beside a torch tensor; "
+            f"symacct's functions and einops run on tensors of either world{caller()}"
+        )
+        raise GraphError(msg)
+
+    def __eq__(self, other: object) -> Any:
+        return NotImplemented if other is None or isinstance(other, str) else binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return NotImplemented if other is None or isinstance(other, str) else binary("ne", self, other)
 
     def __gt__(self, other: Any) -> Any:
         return binary("gt", self, other)
@@ -268,4 +293,4 @@ def binary(kind: str, left: Any, right: Any) -> Any:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) or type(x) is Dim
+    return isinstance(x, Real) or type(x) is Dim

@@ -51,7 +51,7 @@ class Composition:
             return self._chain(OURS, [*tensors, *named.values()])
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        given = [inspect.Parameter(n, kind, annotation=shape) for n, shape in self.shapes.items()]
+        given = [inspect.Parameter(n, kind, annotation=repr(shape)) for n, shape in self.shapes.items()]
         composed.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
         return composed
 

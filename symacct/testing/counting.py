@@ -33,6 +33,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "lt": operator.lt,
     "max": max,
     "min": min,
+    "ne": operator.ne,
     "rsqrt": lambda x: 1 / math.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "sqrt": math.sqrt,

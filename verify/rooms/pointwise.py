@@ -58,6 +58,7 @@ KINDS: Mapping[str, Kind] = {
     "maximum": Kind(lambda x, y: call("max", x, y), lambda x, y: (x + y + abs(x - y)) / 2, 2),
     "minimum": Kind(lambda x, y: call("min", x, y), lambda x, y: (x + y - abs(x - y)) / 2, 2),
     "mul": Kind(lambda x, y: x * y, lambda x, y: math.prod((x, y)), 2),
+    "ne": Kind(lambda x, y: call("ne", x, y), lambda x, y: x != y, 2),
     "neg": Kind(lambda x: 0 - x, lambda x: -x),
     "pow": Kind(lambda x: _power(x, EXPONENT), lambda x: x**EXPONENT),
     "relu": Kind(lambda x: call("max", x, 0), lambda x: (x + abs(x)) / 2),
@@ -71,7 +72,7 @@ KINDS: Mapping[str, Kind] = {
     "where": Kind(lambda m, x, y: x if m.value > 3 else y, lambda m, x, y: (x, y)[m <= 3], 3),
 }
 
-DECLARED_AS = {**dict.fromkeys(("eq", "ge", "gt", "le", "lt"), "compare"), "min": "max"}
+DECLARED_AS = {**dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), "compare"), "min": "max"}
 """Under which name conventions weigh a function."""
 
 GELU = 20
