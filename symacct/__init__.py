@@ -28,6 +28,7 @@ _ROOMS = {
         sqrt stack tanh tile top_k transfer tril triu where window_mask zeros
     """,
     "symacct.nests": "lower_bound orders",
+    "symacct.plot": "draw",
     "symacct.symbolic.control": "cond repeat scope",
     "symacct.worked": "Worked load_worked",
 }

@@ -270,6 +270,9 @@ from symacct.nests import (
 from symacct.nests import (
     orders as orders,
 )
+from symacct.plot import (
+    draw as draw,
+)
 from symacct.symbolic.control import (
     cond as cond,
 )

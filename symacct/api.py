@@ -1,4 +1,4 @@
-"""The public verbs: patterns (and soon functions and models) in, closed forms out."""
+"""The public verbs: patterns and functions in, closed forms out."""
 
 from __future__ import annotations
 
@@ -64,10 +64,20 @@ def account(
         Of a function: ``"none"`` (a kernel an operation) or ``"pointwise"`` (element-wise, reduction and view
         operations share a kernel with their neighbours, which moves less).
 
+    Returns
+    -------
+    Account
+        Its totals are sympy expressions over plain symbols: ``.flops``, ``.matmul_flops``, ``.bytes``, ``.intensity``.
+
     Raises
     ------
     SymacctError
         One class a cause, with the culprit named.
+
+    Notes
+    -----
+    A product of two operands visits one point for each combination of its axes, ``b*d*k``; the axes that the output
+    lacks are summed. A sum of d products is d multiplies and d - 1 adds, ``2*d`` under the convention ``2n``.
 
     Examples
     --------
@@ -96,6 +106,12 @@ def account(
         if isinstance(pattern, Graph):
             return account_graph(pattern, {**(sizes or {}), **axes}, params, **chosen)
         return account_function(pattern, axes, sizes, params, **chosen)
+    if params or layout != "ideal" or fuse != "none":
+        msg = (
+            "params, layout and fuse are those of a function, not of a pattern; "
+            "to size an axis called like an option, use sizes={'fuse': ...}"
+        )
+        raise ConventionError(msg)
     given = collect_sizes(sizes, axes, parse(pattern, notation).names) if sizes or axes else {}
     if type(convention) is not str:
         convention = convention_of(convention)
@@ -161,7 +177,7 @@ def _usual(dtype: Any) -> Formats:
     return Formats(as_format(dtype))
 
 
-def flops(pattern: str, /, **options: Any) -> Any:
+def flops(pattern: str | Callable[..., Any], /, **options: Any) -> Any:
     """Return everything executed: ``2*b*d*k`` for ``b d, d k -> b k``.
 
     Parameters are `account`'s. Under ``convention="mac"`` the unit is multiply-accumulates.
@@ -187,7 +203,7 @@ def flops(pattern: str, /, **options: Any) -> Any:
     return account(pattern, **options).flops
 
 
-def matmul_flops(pattern: str, /, **options: Any) -> Any:
+def matmul_flops(pattern: str | Callable[..., Any], /, **options: Any) -> Any:
     """Return the contractions only: what MFU and 6ND speak of. Parameters are `account`'s.
 
     Examples
@@ -200,7 +216,7 @@ def matmul_flops(pattern: str, /, **options: Any) -> Any:
     return account(pattern, **options).matmul_flops
 
 
-def bytes(pattern: str, /, **options: Any) -> Any:
+def bytes(pattern: str | Callable[..., Any], /, **options: Any) -> Any:
     """Return the bytes moved: each operand read and the output written once. Parameters are `account`'s.
 
     Examples
@@ -213,7 +229,7 @@ def bytes(pattern: str, /, **options: Any) -> Any:
     return account(pattern, **options).bytes
 
 
-def intensity(pattern: str, /, **options: Any) -> Any:
+def intensity(pattern: str | Callable[..., Any], /, **options: Any) -> Any:
     """Return the arithmetic intensity, ``flops / bytes``. Parameters are `account`'s.
 
     Examples

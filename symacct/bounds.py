@@ -17,6 +17,7 @@ Two cases have a proved constant:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +33,7 @@ from symacct.expr import (
     as_size,
     collect_sizes,
     evaluate,
+    float_of,
     multiply,
     names_in,
     power,
@@ -149,16 +151,16 @@ class LowerBound:
     def __str__(self) -> str:
         """Print what is proved and what is only an order."""
         memory = to_text(self.memory)
-        lines = [
-            f"{self.pattern}, as one loop nest; in elements, {memory} of them in fast memory",
-            f"  compulsory  {to_text(self.compulsory)}",
-        ]
+        lines = [self.pattern, f"as one loop nest; in elements, {memory} of them in fast memory"]
+        lines.append(f"  compulsory  {to_text(self.compulsory)}")
         if self.exponent == 0:
             lines.append(f"  at any {memory}    no more than the order of compulsory traffic is forced")
         elif self.constant is None:
             lines.append(f"  order       {to_text(self.order_form)}   (the constant is not known)")
-        else:
+        elif any(True for _ in names_in(self.proved)):
             lines.append(f"  proved      {to_text(self.proved, factored=False)}")
+        else:
+            lines.append(f"  proved      {max(0, math.ceil(float_of(self.proved)))}")
         return "\n".join(lines)
 
 

@@ -138,7 +138,9 @@ class Convention:
     flash_backward: Literal[4, 5] = 4
 
     def __post_init__(self) -> None:
-        """Fill in what the preset says and check the rest."""
+        """Fill in what the preset says and check the rest; ``"lecture"`` is another name of the default."""
+        if self.name == "lecture":
+            object.__setattr__(self, "name", "2n")
         if self.name not in PRESETS:
             msg = f"unknown convention {self.name!r}; known: {one_of(PRESETS)}.{nearest(str(self.name), PRESETS)}"
             raise ConventionError(msg)

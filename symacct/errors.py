@@ -68,6 +68,10 @@ class ShapeError(SymacctError):
     """Shapes that do not fit an operation; names both."""
 
 
+class MissingPackageError(SymacctError):
+    """An optional package is needed and not installed; says which extra brings it."""
+
+
 class InconclusiveError(SymacctError):
     """Neither yes nor no could be established; the message says what would decide."""
 

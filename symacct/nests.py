@@ -9,6 +9,7 @@ from symacct.api import account
 from symacct.bounds import LowerBound, bound
 from symacct.conventions import Convention, convention_of
 from symacct.einsum import full_sizes
+from symacct.errors import AxisConflictError
 from symacct.expr import collect_sizes
 from symacct.ordering import OrderChoice, choices
 from symacct.pattern import parse
@@ -32,6 +33,10 @@ def orders(
     ----------
     pattern, sizes, convention, notation, **axes
         As in `account`.
+
+    Returns
+    -------
+    A tuple of `OrderChoice`, each with `flops`, `conditions` and a `witness`: sizes at which it wins.
 
     Raises
     ------
@@ -91,12 +96,16 @@ def lower_bound(
     >>> bound.exponent, bound.constant, bound.order
     (Fraction(1, 2), 2, i*j*k/sqrt(M))
     >>> print(bound)
-    i k, k j -> i j, as one loop nest; in elements, M of them in fast memory
+    i k, k j -> i j
+    as one loop nest; in elements, M of them in fast memory
       compulsory  i*j + i*k + j*k
       proved      2*i*j*k/sqrt(M) - 2*M
 
     """
     parsed = parse(pattern, notation)
+    if "memory" in parsed.names and memory != "M":
+        msg = f"memory={memory!r} is the fast memory; to size the axis called 'memory', use sizes={{'memory': ...}}"
+        raise AxisConflictError(msg)
     given = collect_sizes(sizes, axes, parsed.names)
     if order is None or order == "naive":
         return bound(pattern, parsed.terms, parsed.result, full_sizes(parsed, given), memory)

@@ -101,9 +101,9 @@ def candidates(pattern: Pattern, sizes: Mapping[str, Size], convention: Conventi
     if len(operands) > most:
         which = "with sizes that are still names" if symbolic else "with numeric sizes"
         todo = (
-            "give all sizes as numbers, or order='left'"
+            "give all sizes as numbers, or account for order='left', which needs no search"
             if symbolic and len(operands) <= MAX_NUMERIC
-            else "use order='left'"
+            else "account for order='left', which needs no search"
         )
         msg = f"{len(operands)} operands {which}: orders are searched up to {most}; {todo}"
         raise AmbiguousOrderError(msg)

@@ -144,7 +144,8 @@ def _arrow(text: str, notation: str) -> tuple[int, int]:
     found = [m.start() for m in re.finditer("->|→", text)]
     if not found:
         example = "ij,jk->ik" if notation == "numpy" else "b d, d k -> b k"
-        _fail(text, len(text.rstrip()), f"no arrow '->'; write the output after it, as in '{example}'")
+        hint = "; a file of Python is read by 'symacct account FILE.py'" if ".py" in text else ""
+        _fail(text, len(text.rstrip()), f"no arrow '->'; write the output after it, as in '{example}'{hint}")
     if len(found) > 1:
         _fail(text, found[1], "a second arrow; a pattern has one output")
     return found[0], found[0] + (2 if text[found[0]] == "-" else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -31,12 +32,42 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     grid = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 3, 0, 0))
     for i, header in enumerate(headers):
         grid.add_column(header, overflow="fold", no_wrap=False, min_width=6 if i else None)
-    for row in rows:
+    for row in _fitted(headers, rows):
         grid.add_row(*(Text(cell) for cell in row))
     if title:
         console.print(Text(title))
     console.print(Padding(grid, (0, 0, 0, 1)))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def _fitted(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Break cells that are too long for the table behind an operator or a comma, the widest column first."""
+    cells = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    spare = WIDTH - 1 - 3 * len(widths)
+    while sum(widths) > spare and max(widths) > _NARROWEST:
+        at = widths.index(max(widths))
+        widths[at] = max(_NARROWEST, spare - (sum(widths) - widths[at]), sorted(widths)[-2] if len(widths) > 1 else 0)
+        if widths[at] == sorted(widths)[-2] and sum(widths) > spare:
+            widths[at] -= 1
+    for row in cells:
+        row[:] = [_broken(cell, width) for cell, width in zip(row, widths, strict=True)]
+    return cells
+
+
+_NARROWEST = 12
+
+
+def _broken(cell: str, width: int) -> str:
+    if max(map(len, cell.split()), default=0) <= width:
+        return cell  # words, which break at their spaces
+    lines, line = [], ""
+    for part in re.findall(r"[^*+/,\s-]*(?:\*\*|[*+/,\s-])*", cell):
+        if line and len(line.rstrip()) + len(part.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += part
+    return "\n".join([*lines, line])
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:

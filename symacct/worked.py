@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from symacct.accounting import Account
 from symacct.api import account
-from symacct.errors import GraphError, one_of
+from symacct.errors import GraphError, SymacctError, one_of
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,26 @@ def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
         for n, f in vars(module).items()
         if inspect.isfunction(f) and f.__module__ == module.__name__ and n[0] != "_"
     }
+
+
+def account_of_file(path: str | Path, **options: Any) -> Account:
+    """Return the account of a worked file; a mistake inside its layer is one message with its line.
+
+    Raises
+    ------
+    GraphError
+        For a file that does not load, or a layer that does not run.
+
+    """
+    worked = load_worked(path)
+    try:
+        return worked.account(**options)
+    except SymacctError:
+        raise
+    except Exception as error:
+        places = [
+            f for f in traceback.extract_tb(error.__traceback__) if f.filename == worked.build.__code__.co_filename
+        ]
+        where = f" at {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
+        msg = f"{worked.build.__name__} does not run{where}: {type(error).__name__}: {error}"
+        raise GraphError(msg) from error

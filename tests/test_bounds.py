@@ -109,8 +109,8 @@ def test_the_constant_of_matrix_multiplication():
     assert bound.constant == 2
     assert bound.order == i * j * k / sympy.sqrt(M)
     assert sympy.expand(bound.expr - (2 * i * j * k / sympy.sqrt(M) - 2 * M)) == 0
-    first, *rest = str(bound).split("\n")
-    assert first.startswith("i k, k j -> i j, as one loop nest; ")
+    first, second, *rest = str(bound).split("\n")
+    assert (first, second) == ("i k, k j -> i j", "as one loop nest; in elements, M of them in fast memory")
     assert rest == ["  compulsory  i*j + i*k + j*k", "  proved      2*i*j*k/sqrt(M) - 2*M"]
 
 

@@ -244,6 +244,10 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     of
         ``"flops"``, ``"matmul_flops"`` or ``"bytes"``.
 
+    Returns
+    -------
+    `Comparison`, with both totals, their `difference` b - a and the `region` where a is cheaper.
+
     Raises
     ------
     MixedUnitsError
@@ -264,6 +268,10 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
       a is cheaper  1/r < 1/d + 1/k
 
     """
+    for given in (a, b):
+        if not hasattr(given, "total"):
+            msg = f"{given!r} is not an account; make one with symacct.account(...)"
+            raise ConventionError(msg)
     if of not in COSTS:
         msg = f"{of!r} is not a cost to compare; known: {one_of(COSTS)}"
         raise ConventionError(msg)

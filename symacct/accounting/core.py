@@ -72,7 +72,7 @@ class Account:
     @cached_property
     def alike(self) -> list[Visit]:
         """The operations, those that are alike together: totals need no more."""
-        return gathered(self.runs)
+        return gathered(self.runs, self.dtypes)
 
     @property
     def works(self) -> list[Work]:

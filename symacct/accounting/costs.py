@@ -23,14 +23,18 @@ Moved: TypeAlias = tuple[int, Expr]
 
 
 class Formats(NamedTuple):
-    """Which storage format a tensor has: the one it is pinned to, else its role's, else the usual one."""
+    """Which storage format a tensor has: the one it is pinned to, else its argument's or role's, else the usual one."""
 
     usual: AnyFormat
     roles: tuple[tuple[str, AnyFormat], ...] = ()
 
     def of(self, tensor: Tensor) -> AnyFormat:
         """Return the format of a tensor."""
-        return as_format(tensor.dtype) if tensor.dtype else dict(self.roles).get(tensor.role, self.usual)
+        if tensor.dtype:
+            return as_format(tensor.dtype)
+        given = dict(self.roles)
+        by_name = given.get(tensor.name) if tensor.role in ("input", "param") else None
+        return by_name or given.get(tensor.role, self.usual)
 
     def bytes_of(self, touched: Read, graph: Graph) -> Expr:
         """Return the bytes of what is touched of a tensor."""
@@ -78,7 +82,7 @@ def asker(formats: Formats, layout: Layout, count: int) -> Ask:
     known: dict[Hashable, Cost] = {}
 
     def ask(op: Op, graph: Graph) -> Cost:
-        key = _key(op, graph)
+        key = _key(op, graph, formats)
         found = known.get(key)
         if found is None:
             found = known[key] = cost(op, graph, formats, layout)
@@ -87,17 +91,20 @@ def asker(formats: Formats, layout: Layout, count: int) -> Ask:
     return ask
 
 
-def _key(op: Op, graph: Graph) -> Hashable:
+def _key(op: Op, graph: Graph, formats: Formats | None) -> Hashable:
+    """Return what operations share that cost the same, in formats that may differ by role and argument."""
     tensors = graph.tensors
     einsum = None if "einsum" in op.attrs else op.einsum
-    return likeness(op.kind, op.attrs, einsum, [tensors[i] for i in op.inputs + op.outputs])
+    taken = [tensors[i] for i in op.inputs + op.outputs]
+    alike = likeness(op.kind, op.attrs, einsum, taken)
+    return (alike, tuple([formats.of(t).name for t in taken])) if formats is not None and formats.roles else alike
 
 
-def gathered(found: list[Visit]) -> list[Visit]:
-    """Return one visit for all operations that are alike, with how often they run together."""
+def gathered(found: list[Visit], formats: Formats | None = None) -> list[Visit]:
+    """Return one visit for all operations that are alike, with how often they run together; by work without formats."""
     if len(found) < FEW:
         return found
     alike: dict[Hashable, list[Visit]] = {}
     for visit in found:
-        alike.setdefault(_key(visit.op, visit.graph), []).append(visit)
+        alike.setdefault(_key(visit.op, visit.graph, formats), []).append(visit)
     return [same[0]._replace(times=add([v.times for v in same])) for same in alike.values()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.errors import MixedUnitsError
+from symacct.errors import MixedUnitsError, SizeError
 
 _DECIMAL = (
     (10**24, "Y"),
@@ -65,7 +65,7 @@ class Quantity:
         """Return the whole number; only for a value that is one."""
         if self.value != int(self.value):
             msg = f"{self.value} {self.unit} is not a whole number"
-            raise MixedUnitsError(msg)
+            raise SizeError(msg)
         return int(self.value)
 
     def __float__(self) -> float:

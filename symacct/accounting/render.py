@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.steps import counts_of
-from symacct.expr import add, to_json, to_latex, to_text
+from symacct.expr import Expr, add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ def _told(account: Account, quantity: str) -> str:
     return f"{quantity} (partial)" if account.uncounted and quantity != "bytes" else quantity
 
 
+def _number(x: Expr) -> str:
+    """Write a total; a fraction of numbers as a decimal too."""
+    return f"{float(x):.6g} = {x}" if isinstance(x, Fraction) else to_text(x)
+
+
 def notes(account: Account) -> list[tuple[str, str]]:
     """Return under what the numbers hold: convention, formats, traffic, order, conditions."""
     out = [
@@ -40,6 +46,8 @@ def notes(account: Account) -> list[tuple[str, str]]:
         out += [("layout", account.layout), ("fuse", account.fuse)]
     out += [("free", ", ".join(f"{times} {kind}" for kind, times in account.free.items()))] if account.free else []
     out += [("NOT COUNTED", f"{times} {name}: the totals are partial") for name, times in account.uncounted.items()]
+    if any(step.kind.startswith("sdpa") for step in account.steps):
+        out.append(("attention", f"{account.convention.attention} pairs of queries and keys are counted"))
     return out + [("condition", str(c)) for c in account.conditions]
 
 
@@ -59,7 +67,7 @@ def account_table(account: Account) -> str:
     if any(b.counted is None for b in account.branches.parts):
         undecided = "which branch counts depends on the sizes: give some as numbers"
         return f"{account.title}\n\n{account.branches}\n\n{undecided}"
-    rows = [[_told(account, q), to_text(account.total(q)), account.unit(q)] for q in _totals(account)]
+    rows = [[_told(account, q), _number(account.total(q)), account.unit(q)] for q in _totals(account)]
     if "flops" not in _totals(account):
         rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
     out = table(["quantity", "closed form", "unit"], rows, account.title)

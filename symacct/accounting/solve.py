@@ -26,6 +26,7 @@ from symacct.expr import (
     numerator,
     positive_roots,
     read,
+    sign,
     terms_of,
     to_text,
 )
@@ -61,6 +62,11 @@ class Solution:
     conditions: tuple[Condition, ...] = ()
 
     @property
+    def always(self) -> bool:
+        """Whether the roots are positive at all sizes; else there is a solution only where they are."""
+        return all(sign(from_sympy(r)) == 1 for r in self.roots)
+
+    @property
     def smallest(self) -> int | None:
         """The smallest whole size that reaches the target and satisfies the conditions.
 
@@ -81,7 +87,8 @@ class Solution:
         head = f"{self.quantity} >= {self.target}"
         if self.regions is None:
             roots = " or ".join(f"{self.axis} = {r}" for r in self.roots)
-            return f"{self.quantity} = {self.target} at {roots or 'no positive size'}"
+            where = "" if self.always else ", where that is positive"
+            return f"{self.quantity} = {self.target} at {roots or 'no positive size'}{where}"
         if not self.regions:
             return f"{head} for no {self.axis}"
         where = "".join(f", where {c}" for c in self.conditions)

@@ -9,7 +9,7 @@ from typing import Any
 
 from symacct.accounting.core import Account
 from symacct.accounting.quantity import Quantity
-from symacct.errors import MixedUnitsError
+from symacct.errors import ConventionError, MixedUnitsError, SizeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,18 @@ def times(
     sizes, **axes
         A number for every size.
 
+    Returns
+    -------
+    `Times`: seconds of computing and of moving, `overlapped`, `serial` and `bound`.
+
     Raises
     ------
+    ConventionError
+        For what is no account.
     MixedUnitsError
-        For MACs, or for a rate that is not positive.
+        For an account in MACs.
+    SizeError
+        For a rate that is not positive.
 
     Examples
     --------
@@ -71,9 +79,12 @@ def times(
     1.252e-06 s
 
     """
-    if not (peak > 0 and bandwidth > 0):
-        msg = f"a rate is positive: peak {peak} FLOP/s, bandwidth {bandwidth} B/s"
-        raise MixedUnitsError(msg)
+    if not hasattr(account, "at"):
+        msg = f"{account!r} is not an account; make one with symacct.account(...)"
+        raise ConventionError(msg)
+    if not (isinstance(peak, int | float) and isinstance(bandwidth, int | float) and peak > 0 and bandwidth > 0):
+        msg = f"a rate is a positive number: peak {peak!r} FLOP/s, bandwidth {bandwidth!r} B/s"
+        raise SizeError(msg)
     at = account.at(sizes=sizes, **axes)
     if at.flops.unit != "FLOP":
         msg = f"the account is in {at.flops.unit}, the peak in FLOP/s; use a convention that counts operations"

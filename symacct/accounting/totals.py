@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.accounting.steps import bytes_of, counts_of, one_unit
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, InconclusiveError, one_of
+from symacct.errors import ConventionError, UndefinedSizeError, one_of
 from symacct.expr import Expr, add, divide
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def total_of(account: Account, quantity: str) -> Expr:
         return add(amount for _, amount in account.traffic_terms())
     if quantity == "intensity":
         if account.total("bytes") == 0:
-            msg = "nothing is moved, so there is no intensity"
-            raise InconclusiveError(msg)
+            msg = "nothing is moved (views alone), so there is no arithmetic intensity"
+            raise UndefinedSizeError(msg)
         return divide(account.total("flops"), account.total("bytes"))
     msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
     raise ConventionError(msg)
@@ -37,6 +37,9 @@ def total_of(account: Account, quantity: str) -> Expr:
 
 def unit_of(account: Account, quantity: str) -> str:
     """Return the unit of a quantity; see `Account.unit`."""
+    if quantity not in QUANTITIES:
+        msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
+        raise ConventionError(msg)
     if quantity == "bytes":
         return "B"
     if quantity == "matmul_flops":

@@ -36,7 +36,7 @@ from symacct.expr import collect_sizes
 from symacct.nests import lower_bound
 from symacct.nests import orders as orders_of
 from symacct.pattern import parse
-from symacct.worked import load_worked
+from symacct.worked import account_of_file
 
 app = typer.Typer(
     help="What a computation costs, as closed forms in named sizes.",
@@ -140,8 +140,8 @@ def account(
     A file of Python, or file.py:function, is executed; its layer is accounted for.
     """
     if ".py" in pattern:
-        counted = load_worked(pattern).account(
-            sizes=read_sizes(sizes), convention=convention, dtype=read_dtype(dtype), traffic=traffic
+        counted = account_of_file(
+            pattern, sizes=read_sizes(sizes), convention=convention, dtype=read_dtype(dtype), traffic=traffic
         )
     else:
         counted = account_of(

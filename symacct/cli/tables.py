@@ -103,16 +103,16 @@ def _float_row(row: Row) -> list[str]:
     numbers = [_short(n) for n in (row.max, row.smallest_normal, row.smallest_subnormal)]
     epsilon = Fraction(row.epsilon or 1)
     power = "1" if epsilon == 1 else f"2^-{epsilon.denominator.bit_length() - 1}"
-    return [row.name, _short(row.stored_bits), fields, *numbers, power, _short(row.small_becomes)]
+    return [row.name, _short(row.stored_bits), fields, *numbers, power, _short(row.small_becomes, 4)]
 
 
-def _short(number: Fraction | float | None) -> str:
-    """Write a number in few columns: whole when small, else with three digits; `-` for none."""
+def _short(number: Fraction | float | None, digits: int = 3) -> str:
+    """Write a number in few columns: whole when small, else with so many digits; `-` for none."""
     if number is None:
         return "-"
     if -(10**6) < number < 10**6 and number == int(number):
         return str(int(number))
-    return f"{float(number):.3g}".replace("e+", "e").replace("e-0", "e-").replace("e0", "e")
+    return f"{float(number):.{digits}g}".replace("e+", "e").replace("e-0", "e-").replace("e0", "e")
 
 
 def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -29,6 +29,20 @@ from symacct.expr.powers import power
 def ceildiv(a: Expr, b: Expr) -> Expr:
     """Return ``ceil(a / b)``: an integer when both are numbers, an exact quotient when it divides, else the function.
 
+    Parameters
+    ----------
+    a, b
+        Numbers or expressions in sizes; a name is a whole number from 1 on.
+
+    Returns
+    -------
+    A number, or an expression, in which whole parts stand outside the function.
+
+    Raises
+    ------
+    ExpressionError
+        For a division by zero.
+
     Examples
     --------
     >>> from symacct.expr import name
@@ -41,6 +55,20 @@ def ceildiv(a: Expr, b: Expr) -> Expr:
 
 def floordiv(a: Expr, b: Expr) -> Expr:
     """Return ``floor(a / b)``, exact like `ceildiv`.
+
+    Parameters
+    ----------
+    a, b
+        Numbers or expressions in sizes; a name is a whole number from 1 on.
+
+    Returns
+    -------
+    A number, or an expression, in which whole parts stand outside the function.
+
+    Raises
+    ------
+    ExpressionError
+        For a division by zero.
 
     Examples
     --------
@@ -102,6 +130,7 @@ def log2(x: Expr) -> Expr:
 
 FUNCTIONS: dict[str, tuple[int, Callable[..., Expr]]] = {
     "ceil": (1, lambda x: ceildiv(x, 1)),
+    "ceiling": (1, lambda x: ceildiv(x, 1)),
     "floor": (1, lambda x: floordiv(x, 1)),
     "ceildiv": (2, ceildiv),
     "floordiv": (2, floordiv),

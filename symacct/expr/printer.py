@@ -111,6 +111,8 @@ def _product(number: int, powers: Sequence[tuple[str, Number]], sums: list[str],
         factors += [style.parens(s) for s in sums] if factors else sums
     elif sums:
         return sums[0]
+    if style is _LATEX and any("mathrm" in f for f in factors):
+        return r" \, ".join(factors)  # words run together without
     return style.times.join(factors) or "1"
 
 

@@ -21,8 +21,14 @@ def same(a: Any, b: Any) -> bool:
     a, b
         sympy expressions, text for our reader, or numbers.
 
+    Returns
+    -------
+    Whether they are equal.
+
     Raises
     ------
+    ExpressionError
+        For text that does not read, or a float.
     InconclusiveError
         Where the algebra cannot tell and the values at random sizes agree.
 
@@ -48,6 +54,20 @@ def _expression(x: Any) -> Expr:
 def dims(names: str) -> tuple[SympySymbol, ...]:
     """Return plain sympy symbols for names apart by spaces or commas; E, I, N, S, pi and lambda are just names.
 
+    Parameters
+    ----------
+    names
+        Text such as ``"b s d"`` or ``"b, s, d"``.
+
+    Returns
+    -------
+    A tuple of symbols, one a name, for `*` and `+` and as sizes.
+
+    Raises
+    ------
+    ExpressionError
+        For a part that is no name, such as a number.
+
     Examples
     --------
     >>> import symacct as sa
@@ -68,6 +88,15 @@ def loads(data: str | Mapping[str, Any]) -> Any:
     """Read expressions back from JSON: each ``{"text", "srepr", "symbols"}`` becomes a sympy expression.
 
     The text is read by our own reader; the srepr is for other programs and is never evaluated.
+
+    Parameters
+    ----------
+    data
+        JSON text, as of `Account.to_json`, or what was parsed from it.
+
+    Returns
+    -------
+    The same dicts, lists and values, with sympy expressions where those stood.
 
     Raises
     ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from symacct.expr.division import divide
 from symacct.expr.functions import degree
 from symacct.expr.poly import Call, Expr, add, join, monomial, multiply, name, names_in, terms_of
 from symacct.expr.values import substitute, whole_denominator
@@ -78,6 +79,9 @@ def inequality(smaller: Expr, larger: Expr) -> tuple[Expr, Expr]:
     terms = terms_of(add((larger, -smaller)))
     left: Expr = add(multiply(-c, monomial(m)) for m, c in terms.items() if c < 0)
     right: Expr = add(multiply(c, monomial(m)) for m, c in terms.items() if c > 0)
+    if len(terms_of(left)) == len(terms_of(right)) == 1:
+        larger_side, smaller_side = whole_denominator(divide(right, left))
+        return smaller_side, larger_side
     scale = _common_scale(add((left, right)))
     return multiply(left, scale), multiply(right, scale)
 

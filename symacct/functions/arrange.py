@@ -22,6 +22,10 @@ def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
     axis
         Counted from the end where negative.
 
+    Returns
+    -------
+    A tensor, along `axis` as long as all of them together.
+
     Raises
     ------
     ShapeError
@@ -42,6 +46,17 @@ def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
 
 def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
     """Return tensors of one shape along a new axis: each is read and written once.
+
+    Parameters
+    ----------
+    tensors
+        Of one shape.
+    axis
+        Where the new axis stands in the result; counted from the end where negative.
+
+    Returns
+    -------
+    A tensor of one axis more, as long as there are tensors.
 
     Raises
     ------
@@ -72,6 +87,10 @@ def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
         One for each part; together the size of the axis.
     axis
         Counted from the end where negative.
+
+    Returns
+    -------
+    A tuple of tensors, one a size.
 
     Raises
     ------
@@ -104,6 +123,19 @@ def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
 
 def chunk(x: Any, count: int, axis: int = 0) -> tuple[Any, ...]:
     """Return equal parts along an axis, views; the axis must divide (torch's last chunk may be smaller).
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    count
+        How many parts: a number.
+    axis
+        Counted from the end where negative.
+
+    Returns
+    -------
+    A tuple of `count` tensors, each ``size / count`` along the axis.
 
     Raises
     ------
@@ -138,6 +170,10 @@ def tile(x: Any, repeats: Sequence[Any]) -> Any:
         A tensor.
     repeats
         One number or size an axis. `einops.repeat` adds an axis without copying.
+
+    Returns
+    -------
+    A tensor, along each axis the size times its repeats.
 
     Raises
     ------
@@ -180,6 +216,10 @@ def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
     value
         What is put around.
 
+    Returns
+    -------
+    A tensor, along each axis as much longer as its two widths.
+
     Raises
     ------
     ShapeError
@@ -204,22 +244,120 @@ def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
 
 
 def flip(x: Any, axes: Sequence[int]) -> Any:
-    """Return a tensor reversed along axes: a copy."""
+    """Return a tensor reversed along axes: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axes
+        Counted from the end where negative.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.flip(x, [0]), x="b d").bytes
+    4*b*d
+
+    """
     return apply("flip", x, axes=tuple(axes))
 
 
 def roll(x: Any, shift: Any, axis: int) -> Any:
-    """Return a tensor shifted along an axis, the end put in front: a copy."""
+    """Return a tensor shifted along an axis, the end put in front: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    shift
+        By how many places: a number or a size.
+    axis
+        Counted from the end where negative.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.roll(x, 1, axis=1), x="b d").bytes
+    4*b*d
+
+    """
     return apply("roll", x, axes=(axis,), shifts=(_number(x, shift),))
 
 
 def tril(x: Any, diagonal: Any = 0) -> Any:
-    """Return a matrix with zeros above a diagonal: a copy."""
+    """Return a matrix with zeros above a diagonal: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor (..., m, n).
+    diagonal
+        Which one: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If x has fewer than 2 axes.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.tril, x="s t").bytes
+    4*s*t
+
+    """
     return apply("tril", x, diagonal=_number(x, diagonal))
 
 
 def triu(x: Any, diagonal: Any = 0) -> Any:
-    """Return a matrix with zeros below a diagonal: a copy."""
+    """Return a matrix with zeros below a diagonal: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor (..., m, n).
+    diagonal
+        Which one: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If x has fewer than 2 axes.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.triu, x="s t").bytes
+    4*s*t
+
+    """
     return apply("triu", x, diagonal=_number(x, diagonal))
 
 

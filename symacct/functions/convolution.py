@@ -17,6 +17,9 @@ def conv1d(  # noqa: PLR0917 # torch's order
 ) -> Any:
     """Return the convolution along one axis: ``2*B*C_out*W * C_in/groups * k``; see `conv2d`.
 
+    Parameters and errors are those of `conv2d`, with one axis: x (B, C_in, n), w (C_out, C_in/groups, k), out
+    (B, C_out, W).
+
     Examples
     --------
     >>> import symacct as sa
@@ -80,7 +83,18 @@ def conv2d(  # noqa: PLR0917 # torch's order
 def conv3d(  # noqa: PLR0917 # torch's order
     x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: Any = 1
 ) -> Any:
-    """Return the convolution along three axes; see `conv2d`."""
+    """Return the convolution along three axes: ``2*B*C_out*W1*W2*W3 * C_in/groups * k1*k2*k3`` under ``2n``.
+
+    Parameters and errors are those of `conv2d`, with three axes: x (B, C_in, n1, n2, n3), w (C_out, C_in/groups,
+    k1, k2, k3), out (B, C_out, W1, W2, W3).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x, w: sa.conv3d(x, w, padding=1), x="b c d h w", w="o c 3 3 3").flops
+    54*b*c*d*h*o*w
+
+    """
     return _conv(3, (x, w, bias), stride, padding, dilation=dilation, groups=groups)
 
 
@@ -94,7 +108,18 @@ def conv_transpose1d(  # noqa: PLR0917 # torch's order
     groups: Any = 1,
     dilation: Any = 1,
 ) -> Any:
-    """Return the transposed convolution along one axis: ``2*B*C_in*n * C_out/groups * k``; see `conv_transpose2d`."""
+    """Return the transposed convolution along one axis: ``2*B*C_in*n * C_out/groups * k`` under ``2n``.
+
+    Parameters and errors are those of `conv_transpose2d`, with one axis: x (B, C_in, n), w (C_in, C_out/groups, k), out
+    (B, C_out, m).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.conv_transpose1d, x="b c n", w="c o 3").flops
+    6*b*c*n*o
+
+    """
     return _transposed(1, (x, w, bias), stride, padding, extra=output_padding, dilation=dilation, groups=groups)
 
 
@@ -157,7 +182,18 @@ def conv_transpose3d(  # noqa: PLR0917 # torch's order
     groups: Any = 1,
     dilation: Any = 1,
 ) -> Any:
-    """Return the transposed convolution along three axes; see `conv_transpose2d`."""
+    """Return the transposed convolution along three axes: ``2*B*C_in*n1*n2*n3 * C_out/groups * k1*k2*k3``.
+
+    Parameters and errors are those of `conv_transpose2d`, with three axes: x (B, C_in, n1, n2, n3), w (C_in,
+    C_out/groups, k1, k2, k3), out (B, C_out, m1, m2, m3).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.conv_transpose3d, x="b c n n n", w="c o 2 2 2").flops
+    16*b*c*n**3*o
+
+    """
     return _transposed(3, (x, w, bias), stride, padding, extra=output_padding, dilation=dilation, groups=groups)
 
 

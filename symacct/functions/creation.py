@@ -24,6 +24,17 @@ def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = N
     dtype
         A storage format; None follows the account's, in torch its default dtype.
 
+    Returns
+    -------
+    A tensor of that shape.
+
+    Raises
+    ------
+    DtypeError
+        For an unknown format.
+    ShapeError
+        For a size below 1.
+
     Examples
     --------
     >>> import symacct as sa
@@ -38,17 +49,85 @@ def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = N
 
 
 def zeros(shape: Sequence[Any], *, like: Any, dtype: str | None = None) -> Any:
-    """Return a tensor of zeros; see `full`."""
+    """Return a tensor of zeros: written once, no operations.
+
+    Parameters
+    ----------
+    shape, like, dtype
+        As of `full`.
+
+    Returns
+    -------
+    A tensor of that shape.
+
+    Raises
+    ------
+    DtypeError, ShapeError
+        As `full`.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.zeros(x.shape, like=x), x="b s").bytes
+    2*b*s
+
+    """
     return full(shape, 0.0, like=like, dtype=dtype)
 
 
 def ones(shape: Sequence[Any], *, like: Any, dtype: str | None = None) -> Any:
-    """Return a tensor of ones; see `full`."""
+    """Return a tensor of ones: written once, no operations.
+
+    Parameters
+    ----------
+    shape, like, dtype
+        As of `full`.
+
+    Returns
+    -------
+    A tensor of that shape.
+
+    Raises
+    ------
+    DtypeError, ShapeError
+        As `full`.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.ones(x.shape, like=x, dtype="fp32"), x="b s").bytes
+    4*b*s
+
+    """
     return full(shape, 1.0, like=like, dtype=dtype)
 
 
 def arange(n: Any, *, like: Any) -> Any:
-    """Return the positions 0, 1, ..., n - 1 as int64: written once, no operations."""
+    """Return the positions 0, 1, ..., n - 1 as int64: written once, no operations.
+
+    Parameters
+    ----------
+    n
+        How many: a number or a size.
+    like
+        A tensor in whose graph, or on whose device, it is made; it is not read.
+
+    Returns
+    -------
+    A tensor (n,).
+
+    Raises
+    ------
+    ShapeError
+        For an n below 1.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.arange(x.shape[0], like=x), x="s d").bytes
+    8*s
+
+    """
     return create("arange", like, n=_size(n, like))
 
 
@@ -65,6 +144,10 @@ def causal_mask(s: Any, t: Any = None, align: Align = "top-left", *, like: Any) 
         ``"top-left"``: query i sees keys 1..i; ``"bottom-right"``: keys 1..i + T - S, as with a cache of keys.
     like
         A tensor in whose graph, or on whose device, it is made; it is not read.
+
+    Returns
+    -------
+    A boolean tensor (s, t), a byte an element.
 
     Raises
     ------
@@ -88,7 +171,30 @@ def causal_mask(s: Any, t: Any = None, align: Align = "top-left", *, like: Any) 
 def window_mask(s: Any, t: Any = None, *, window: Any, align: Align = "top-left", like: Any) -> Any:
     """Return which keys each query sees: the last `window` up to its own position, its own included.
 
-    It lets S*w - w(w-1)/2 pairs through where S = T and w <= S; see `causal_mask` for the rest.
+    Where S = T and w <= S query i sees min(i, w) keys: w(w+1)/2 + (S - w)w = S*w - w(w-1)/2 pairs.
+
+    Parameters
+    ----------
+    s, t, align, like
+        As of `causal_mask`.
+    window
+        How many keys a query sees at most: a number or a size.
+
+    Returns
+    -------
+    A boolean tensor (s, t), a byte an element.
+
+    Raises
+    ------
+    ConventionError
+        For another alignment, or a window below 1.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.window_mask(x.shape[0], window=16, like=x), x="s d").bytes
+    s**2
+
     """
     return _mask(s, t, align, window, like)
 

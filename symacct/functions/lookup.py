@@ -54,6 +54,10 @@ def gather(x: Any, index: Any, axis: int) -> Any:
     axis
         The axis that the indices count along.
 
+    Returns
+    -------
+    A tensor of the shape of the index.
+
     Raises
     ------
     ShapeError
@@ -85,6 +89,10 @@ def scatter_add(x: Any, index: Any, source: Any, axis: int) -> Any:
     axis
         The axis that the indices count along.
 
+    Returns
+    -------
+    A tensor of the shape of x.
+
     Raises
     ------
     ShapeError
@@ -104,5 +112,29 @@ def scatter_add(x: Any, index: Any, source: Any, axis: int) -> Any:
 
 
 def one_hot(index: Any, classes: Any) -> Any:
-    """Return a row of zeros and a one for each index, as int64: 0 FLOPs."""
+    """Return a row of zeros and a one for each index, as int64: 0 FLOPs; each row is written.
+
+    Parameters
+    ----------
+    index
+        Integers of any shape; an argument without a dtype is taken as int64.
+    classes
+        How long a row is: a number or a size.
+
+    Returns
+    -------
+    A tensor of the shape of the index and then of the classes.
+
+    Raises
+    ------
+    DtypeError
+        For indices that are no integers.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda index: sa.one_hot(index, 10), index="b s").bytes
+    88*b*s
+
+    """
     return apply("one_hot", as_index(index), classes=unwrap(classes) if isinstance(index, Symbolic) else classes)

@@ -14,6 +14,15 @@ from symacct.symbolic.builder import caller
 def contiguous(x: Any) -> Any:
     """Return a tensor that lies contiguously in memory: itself, or a copy.
 
+    Parameters
+    ----------
+    x
+        A tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape; x itself where it lies so already.
+
     Examples
     --------
     >>> import symacct as sa
@@ -29,12 +38,46 @@ def contiguous(x: Any) -> Any:
 
 
 def clone(x: Any) -> Any:
-    """Return a contiguous copy: read once, written once."""
+    """Return a contiguous copy: read once, written once.
+
+    Parameters
+    ----------
+    x
+        A tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.clone, x="b d").bytes
+    4*b*d
+
+    """
     return apply("copy", x)
 
 
 def detach(x: Any) -> Any:
-    """Return the same tensor, through which no gradient passes: a view."""
+    """Return the same tensor, through which no gradient passes: a view, which moves nothing.
+
+    Parameters
+    ----------
+    x
+        A tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape, in the same memory.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.detach, x="b d").bytes
+    0
+
+    """
     return apply("detach", x)
 
 
@@ -47,6 +90,10 @@ def cast(x: Any, dtype: str) -> Any:
         A tensor.
     dtype
         The name of a storage format.
+
+    Returns
+    -------
+    A tensor of the same shape; x itself where it has that dtype.
 
     Raises
     ------
@@ -77,6 +124,10 @@ def transfer(x: Any, device: str) -> Any:
         A tensor.
     device
         ``"cuda"``, ``"cpu"``, or another name; torch tensors are really sent there.
+
+    Returns
+    -------
+    A tensor of the same shape.
 
     Examples
     --------

@@ -21,6 +21,10 @@ def top_k(x: Any, k: Any, axis: int = -1) -> tuple[Any, Any]:
     axis
         Along which a row lies.
 
+    Returns
+    -------
+    Values and places, each of the shape of x with k along `axis`.
+
     Raises
     ------
     ShapeError
@@ -45,6 +49,24 @@ def sort(x: Any, axis: int = -1, *, descending: bool = False) -> tuple[Any, Any]
 
     Merge sort never exceeds that; no method needs fewer than ``log2(n!)`` on all data.
 
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Along which a row lies.
+    descending
+        Whether the largest comes first.
+
+    Returns
+    -------
+    Values and places, each of the shape of x.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
     Examples
     --------
     >>> import symacct as sa
@@ -58,12 +80,58 @@ def sort(x: Any, axis: int = -1, *, descending: bool = False) -> tuple[Any, Any]
 
 
 def argmax(x: Any, axis: int = -1, *, keepdims: bool = False) -> Any:
-    """Return where the largest of each row stands, as int64: n - 1 comparisons a row of n, n under ``2n``."""
+    """Return where the largest of each row stands, as int64: n - 1 comparisons a row of n, n under ``2n``.
+
+    Each element but the first meets the largest so far once.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Along which a row lies.
+    keepdims
+        Whether that axis stays, at size 1.
+
+    Returns
+    -------
+    A tensor of the shape of x without `axis`.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.argmax, x="b n").flops, sa.account(sa.argmax, x="b n", convention="exact").flops
+    (b*n, b*(n - 1))
+
+    """
     return apply("argmax", x, axis=axis, keepdims=keepdims)
 
 
 def cumsum(x: Any, axis: int = -1) -> Any:
     """Return the sums of each row up to each place: n - 1 additions a row of n, n under ``2n``.
+
+    Each sum but the first is the one before it and an element.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Along which a row lies.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
 
     Examples
     --------

@@ -44,6 +44,10 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     approximate
         ``"none"`` (erf) or ``"tanh"``.
 
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs x.
+
     Raises
     ------
     ConventionError
@@ -65,42 +69,178 @@ def gelu(x: Any, approximate: str = "none") -> Any:
 
 
 def silu(x: Any) -> Any:
-    """Return ``x * sigmoid(x)``: a sigmoid and a multiply an element."""
+    """Return ``x * sigmoid(x)``: a sigmoid and a multiply, 2 operations an element.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs x.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.silu, x="n").flops
+    2*n
+
+    """
     return apply("silu", x)
 
 
 def sigmoid(x: Any) -> Any:
-    """Return ``1 / (1 + exp(-x))``: one call an element."""
+    """Return ``1 / (1 + exp(-x))``: one call an element, of weight 1.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs the output alone.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.sigmoid, x="n").flops
+    n
+
+    """
     return apply("sigmoid", x)
 
 
 def tanh(x: Any) -> Any:
-    """Return the hyperbolic tangent: one call an element."""
+    """Return ``(exp(x) - exp(-x)) / (exp(x) + exp(-x))``: one call an element, of weight 1.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs the output alone.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.tanh, x="n").flops
+    n
+
+    """
     return apply("tanh", x)
 
 
 def exp(x: Any) -> Any:
-    """Return the exponential: one call an element."""
+    """Return ``e**x``: one call an element, of weight 1 in the lecture's weights.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs the output alone.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.exp, x="n").flops, sa.account(sa.exp, x="n", convention=sa.Convention(weights={"exp": 8})).flops
+    (n, 8*n)
+
+    """
     return apply("exp", x)
 
 
 def log(x: Any) -> Any:
-    """Return the natural logarithm: one call an element."""
+    """Return the natural logarithm: one call an element, of weight 1.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs x.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.log, x="n").flops
+    n
+
+    """
     return apply("log", x)
 
 
 def sqrt(x: Any) -> Any:
-    """Return the square root: one call an element."""
+    """Return ``x**(1/2)``: one call an element, of weight 1.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs the output alone.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.sqrt, x="n").flops
+    n
+
+    """
     return apply("sqrt", x)
 
 
 def rsqrt(x: Any) -> Any:
-    """Return ``1 / sqrt(x)``: one call an element."""
+    """Return ``1 / sqrt(x)``: one call an element, of weight 1.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs the output alone.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.rsqrt, x="n").flops
+    n
+
+    """
     return apply("rsqrt", x)
 
 
 def erf(x: Any) -> Any:
-    """Return the error function: one call an element."""
+    """Return ``2/sqrt(pi) * integral of exp(-t**2) from 0 to x``: one call an element, of weight 1.
+
+    Parameters
+    ----------
+    x
+        A symbolic or a torch tensor of any shape.
+
+    Returns
+    -------
+    A tensor of the same shape. Its gradient needs x.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.erf, x="n").flops
+    n
+
+    """
     return apply("erf", x)
 
 
@@ -134,7 +274,29 @@ def maximum(x: Any, y: Any) -> Any:
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """Return the smaller of two elements: one comparison an output element; see `maximum`."""
+    """Return the smaller of two elements: one comparison an output element.
+
+    Parameters
+    ----------
+    x, y
+        Tensors that broadcast, or a tensor and a number.
+
+    Returns
+    -------
+    A tensor of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.minimum, x="b n", y="n").flops
+    b*n
+
+    """
     return _either("minimum", x, y)
 
 
@@ -153,6 +315,23 @@ def where(mask: Any, x: Any, y: Any) -> Any:
         A boolean tensor.
     x, y
         Tensors that broadcast with it, or numbers.
+
+    Returns
+    -------
+    A tensor of the broadcast shape, in the dtype of the values. Its gradient needs the mask.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast; names them.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b n"):
+    ...     return sa.where(x > 0, x, 0.0)
+    >>> [step.kind for step in sa.account(layer).steps], sa.account(layer).flops  # the comparison's
+    (['gt', 'where'], b*n)
 
     """
     numbers = {name: v for name, v in (("x", x), ("y", y)) if isinstance(v, int | float)}

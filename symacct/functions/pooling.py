@@ -12,7 +12,24 @@ from symacct.symbolic.builder import caller
 
 
 def max_pool1d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-    """Return the largest element of each window along the last axis: ``k`` operations an output; see `max_pool2d`."""
+    """Return the largest element of each window along the last axis: ``k`` operations an output.
+
+    Parameters
+    ----------
+    x, kernel_size, stride, padding, dilation
+        As of `max_pool2d`, with one axis; errors are the same.
+
+    Returns
+    -------
+    A tensor (B, C, W).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.max_pool1d(x, 2), x="b c 16").flops
+    16*b*c
+
+    """
     return _pooled("max_pool", x, kernel_size, stride, padding, rank=1, dilation=dilation)
 
 
@@ -54,14 +71,48 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
 
 
 def max_pool3d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-    """Return the largest element of each window along the last three axes; see `max_pool2d`."""
+    """Return the largest element of each window along the last three axes: ``k1*k2*k3`` operations an output.
+
+    Parameters
+    ----------
+    x, kernel_size, stride, padding, dilation
+        As of `max_pool2d`, with three axes; errors are the same.
+
+    Returns
+    -------
+    A tensor (B, C, W1, W2, W3).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.max_pool3d(x, 2), x="b c 16 16 16").flops
+    4096*b*c
+
+    """
     return _pooled("max_pool", x, kernel_size, stride, padding, rank=3, dilation=dilation)
 
 
 def avg_pool1d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
 ) -> Any:
-    """Return the mean of each window along the last axis: ``k + 1`` operations an output; see `avg_pool2d`."""
+    """Return the mean of each window along the last axis: ``k`` adds and a division an output.
+
+    Parameters
+    ----------
+    x, kernel_size, stride, padding, count_include_pad
+        As of `avg_pool2d`, with one axis; errors are the same.
+
+    Returns
+    -------
+    A tensor (B, C, W).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.avg_pool1d(x, 2), x="b c 16").flops
+    24*b*c
+
+    """
     return _pooled("avg_pool", x, kernel_size, stride, padding, rank=1, count_include_pad=count_include_pad)
 
 
@@ -78,6 +129,10 @@ def avg_pool2d(
         Zeros added to both ends of an axis.
     count_include_pad
         Whether they count in the number that is divided by.
+
+    Returns
+    -------
+    A tensor (B, C, W1, W2), W as of `max_pool2d` without dilation.
 
     Raises
     ------
@@ -99,12 +154,46 @@ def avg_pool2d(
 def avg_pool3d(
     x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
 ) -> Any:
-    """Return the mean of each window along the last three axes; see `avg_pool2d`."""
+    """Return the mean of each window along the last three axes: ``k1*k2*k3`` adds and a division an output.
+
+    Parameters
+    ----------
+    x, kernel_size, stride, padding, count_include_pad
+        As of `avg_pool2d`, with three axes; errors are the same.
+
+    Returns
+    -------
+    A tensor (B, C, W1, W2, W3).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.avg_pool3d(x, 2), x="b c 16 16 16").flops
+    4608*b*c
+
+    """
     return _pooled("avg_pool", x, kernel_size, stride, padding, rank=3, count_include_pad=count_include_pad)
 
 
 def adaptive_avg_pool1d(x: Any, output_size: int) -> Any:
-    """Return the mean along the last axis, kept at size 1; see `adaptive_avg_pool2d`."""
+    """Return the mean along the last axis, kept at size 1: an add an element and a division a channel.
+
+    Parameters
+    ----------
+    x, output_size
+        As of `adaptive_avg_pool2d`, with one axis; errors are the same.
+
+    Returns
+    -------
+    A tensor (B, C, 1).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.adaptive_avg_pool1d(x, 1), x="b c n").flops
+    b*c*(n + 1)
+
+    """
     return _global_mean(1, x, output_size)
 
 
@@ -117,6 +206,10 @@ def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
         A tensor of the shape (B, C, n1, n2), or without a batch.
     output_size
         1: of other sizes windows differ in length; pool by a kernel size instead.
+
+    Returns
+    -------
+    A tensor (B, C, 1, 1).
 
     Raises
     ------
@@ -136,7 +229,24 @@ def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
 
 
 def adaptive_avg_pool3d(x: Any, output_size: Any) -> Any:
-    """Return the mean over the last three axes, kept at size 1; see `adaptive_avg_pool2d`."""
+    """Return the mean over the last three axes, kept at size 1: an add an element and a division a channel.
+
+    Parameters
+    ----------
+    x, output_size
+        As of `adaptive_avg_pool2d`, with three axes; errors are the same.
+
+    Returns
+    -------
+    A tensor (B, C, 1, 1, 1).
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.adaptive_avg_pool3d(x, 1), x="b c n n n").flops
+    b*c*(n**3 + 1)
+
+    """
     return _global_mean(3, x, output_size)
 
 

@@ -24,6 +24,10 @@ def associative_scan(x: Any, combine: Literal["add", "mul", "max"], axis: int, *
     reverse
         Whether to combine suffixes.
 
+    Returns
+    -------
+    A tensor of the same shape.
+
     Raises
     ------
     ConventionError
@@ -69,6 +73,10 @@ def linear_recurrence(
         One step after the other, or by an associative scan.
     reverse
         Whether time runs from the end.
+
+    Returns
+    -------
+    A tensor of the shape of b.
 
     Raises
     ------

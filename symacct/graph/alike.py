@@ -15,9 +15,9 @@ def likeness(kind: str, attrs: Mapping[str, Any], einsum: Einsum | None, tensors
     """Return a key that two operations share where a rule says the same of both.
 
     Rules see kinds, attributes, and of tensors the shape, dtype, strides and whether they own their memory; names,
-    roles and ids make no difference to them. Which format a role has does make one to bytes: the role is in.
+    roles and ids make no difference to them.
     """
-    of_tensors = tuple([(t.shape, t.dtype, t.strides, t.storage is None, t.role) for t in tensors])
+    of_tensors = tuple([(t.shape, t.dtype, t.strides, t.storage is None) for t in tensors])
     return kind, _frozen(attrs), _frozen(einsum), of_tensors
 
 

@@ -81,8 +81,12 @@ class Op(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What is computed, to print: the pattern of an einsum, else the kind."""
-        return self.einsum.text() if self.einsum else self.kind
+        """What is computed, to print: the pattern of an einsum, the name of an opaque operation, else the kind."""
+        if self.einsum:
+            return self.einsum.text()
+        if self.kind == "repeat":
+            return f"repeat {self.attrs['n']} times"
+        return str(self.attrs["name"]) if self.kind == "opaque" else self.kind
 
 
 @dataclass(frozen=True, slots=True)

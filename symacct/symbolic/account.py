@@ -8,7 +8,7 @@ from typing import Any
 from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats
 from symacct.conventions import convention_of
 from symacct.dtypes import as_format
-from symacct.errors import ConventionError, GraphError, one_of
+from symacct.errors import ConventionError, DtypeError, GraphError, nearest, one_of
 from symacct.graph import Graph, check
 from symacct.rules import check_shapes
 from symacct.rules.rule import show_shape
@@ -55,7 +55,7 @@ def _account(graph: Graph, name: str, chosen: Mapping[str, Any]) -> Account:
     return Account(
         graph,
         convention_of(chosen["convention"]),
-        formats_of(chosen["dtype"]),
+        formats_of(chosen["dtype"], graph),
         chosen["traffic"],
         f"{name}({inputs})",
         order="",
@@ -71,9 +71,28 @@ def _check_chosen(chosen: Mapping[str, Any]) -> None:
             raise ConventionError(msg)
 
 
-def formats_of(dtype: Any) -> Formats:
-    """Return the formats of an account: one for all, or by role where it is a mapping (``{"param": "fp32"}``)."""
-    if isinstance(dtype, Mapping):
-        roles = tuple((role, as_format(d)) for role, d in dtype.items())
-        return Formats(dict(roles).get("act", as_format("bf16")), roles)
-    return Formats(as_format(dtype))
+def formats_of(dtype: Any, graph: Graph) -> Formats:
+    """Return the formats of an account: one for all, or by role or argument (``{"param": "fp32", "w": "nvfp4"}``).
+
+    Raises
+    ------
+    DtypeError
+        For a list, and for a key that is neither a role nor an argument.
+
+    """
+    if isinstance(dtype, list | tuple):
+        msg = "a function takes one dtype, or a mapping by role or argument, as in {'param': 'fp32', 'w': 'nvfp4'}"
+        raise DtypeError(msg)
+    if not isinstance(dtype, Mapping):
+        return Formats(as_format(dtype))
+    names = {graph.tensors[i].name for i in graph.inputs}
+    known = [*ROLES, *sorted(names)]
+    if unknown := [key for key in dtype if key not in known]:
+        hint = nearest(unknown[0], known)
+        msg = f"no tensors are called {unknown[0]!r}; a dtype can be given to {one_of(known)}.{hint}"
+        raise DtypeError(msg)
+    given = {key: as_format(d) for key, d in dtype.items()}
+    return Formats(given.get("act", as_format("bf16")), tuple(given.items()))
+
+
+ROLES = ("input", "param", "const", "act", "output")

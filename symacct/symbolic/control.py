@@ -142,6 +142,10 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     *operands
         Tensors.
 
+    Returns
+    -------
+    What the branches return: a tensor, or a tuple, list or dict of them.
+
     Raises
     ------
     ShapeError
@@ -180,6 +184,15 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
 
 def scope(named: str | F) -> Any:
     """Put what a function computes under a name in tables: a decorator, ``@sa.scope`` or ``@sa.scope("mlp")``.
+
+    Parameters
+    ----------
+    named
+        The name, or a function whose own name it is.
+
+    Returns
+    -------
+    The function, under that name; or with a name given, a decorator.
 
     Examples
     --------

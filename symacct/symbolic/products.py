@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import Size, bare_name
+from symacct.expr import Size, bare_name, to_text
 from symacct.graph import Einsum
 from symacct.rules.rule import broadcast, show_shape
 from symacct.symbolic.builder import caller
@@ -185,11 +185,21 @@ def _permuted(tensor: Any, axes: Axes, order: Axes) -> Any:
     return record("permute", (tensor,), {"axes": tuple(axes.index(n) for n in order)})
 
 
+_LONGEST = 20
+"""A size longer than that is not printed where an axis stands; its letter is."""
+
+
+def _shown(size: Size) -> str:
+    """Return a size that is no name as it can stand for an axis: ``3``, ``(4*d)``; nothing where it is long."""
+    text = to_text(size)
+    return text if text.isdigit() else f"({text})" if len(text) < _LONGEST else ""
+
+
 def _told(sizes: Mapping[str, Size]) -> dict[str, str]:
     """Return a name to print for every axis: its size where that is a name, primed where it is taken."""
     out: dict[str, str] = {}
-    for n, size in sorted(sizes.items(), key=lambda axis: bare_name(axis[1]) is None):
-        told = bare_name(size) or n.replace(" ", "")
+    for n, size in sorted(sizes.items(), key=lambda axis: not bare_name(axis[1])):
+        told = bare_name(size) or _shown(size) or n.replace(" ", "")
         while told in out.values():
             told += "'"
         out[n] = told

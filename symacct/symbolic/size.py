@@ -2,7 +2,7 @@
 
 einops checks sizes only when both are `int` for `isinstance`: with any other size object
 ``reduce(x, "b s d -> b d", "mean", s=7)`` passes in silence whatever s is. So a `Dim` reads as an `int` there, through
-`__class__`; it is no subclass of int and has no `__index__`, so ``range(size)`` and indexing with it still fail.
+`__class__`; it is no subclass of int and its `__index__` raises, so ``range(size)`` and indexing with it still fail.
 """
 
 from __future__ import annotations
@@ -95,6 +95,13 @@ class Dim:
         self._refuse("compared")
 
     __le__ = __gt__ = __ge__ = __lt__
+
+    def __index__(self) -> int:
+        msg = (
+            f"a loop or an index over the size {self.value}, which is still a name; "
+            "give it as a number, or write the loop with symacct.repeat"
+        )
+        raise UndefinedSizeError(msg)
 
     def __int__(self) -> int:
         self._refuse("asked for the number of")

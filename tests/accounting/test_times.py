@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import symacct as sa
-from symacct.errors import MixedUnitsError, UndefinedSizeError
+from symacct.errors import MixedUnitsError, SizeError, UndefinedSizeError
 
-RELU = sa.account(lambda x: sa.relu(x), x="n")
+RELU = sa.account(sa.relu, x="n")
 
 
 @pytest.mark.claim("S39", "S40", "S41")
@@ -31,7 +31,7 @@ def test_the_pair_swaps_at_the_accelerators_intensity(n: int, bound: str) -> Non
 
 
 def test_refusals() -> None:
-    with pytest.raises(MixedUnitsError, match="positive"):
+    with pytest.raises(SizeError, match="positive"):
         sa.times(RELU, peak=0, bandwidth=1, n=3)
     with pytest.raises(MixedUnitsError, match="MAC"):
         sa.times(sa.account("b d, d k -> b k", convention="mac"), peak=1, bandwidth=1, b=1, d=2, k=3)

@@ -99,7 +99,7 @@ TABLES = {
     # 2 * 4096**3 / 256 - 2 * 65536
     ("bound", "i k, k j -> i j", "i=4096", "j=4096", "k=4096", "--memory", "65536"): ["536739840"],
     ("bound", "i j k, j r, k r -> i r"): ["order       i*j*k*r/M**(2/3)", "not known"],
-    ("bound", CHAIN, "--order", "left"): ["i j, j k -> i k,", "i k, k l -> i l,"],
+    ("bound", CHAIN, "--order", "left"): ["i j, j k -> i k\n", "i k, k l -> i l\n"],
     ("bound", "i k, k j -> i j", "--latex"): [r"\text{proved} &=", r"\sqrt{M}"],
     ("bound", "i j k, j r, k r -> i r", "--latex"): [r"\text{order} &= \frac{i j k r}{M^{2/3}}"],
     ("explain", MATMUL, "b=4", "d=5", "k=6"): ["240 FLOP", "216 FLOP", "120 MAC", "5 multiplies and 4 adds"],
@@ -115,7 +115,7 @@ TABLES = {
     ("compare", MATMUL, "b d -> b", "k=3", "-d", "fp32", "--of", "bytes"): ["bytes in B"],
     ("compare", MATMUL, "b d, d k -> b k", "--of", "matmul_flops"): ["they cost the same"],
     ("compare", MATMUL, "b d, d r, r k -> b k", "--latex"): ["b"],
-    ("dtypes",): ["fp16        16  1/5/10            65504     6.1e-5    5.96e-8    2^-10        0", "nvfp4"],
+    ("dtypes",): ["fp16        16  1/5/10            65504     6.1e-5    5.96e-8    2^-10         0", "nvfp4"],
     ("dtypes", "tf32"): ["tf32     32  1/8/10"],  # what is stored, not the 19 bits of its fields
     ("dtypes", "e4m3", "int8"): ["fp8_e4m3fn", "448", "-128  127"],
     ("dtypes", "nvfp4"): ["4.5  blocks of 16 fp4_e2m1, scale fp8_e4m3fn"],

@@ -133,7 +133,7 @@ LATEX = {
     "n/3 - 1/6": r"\frac{2 n - 1}{6}",
     "b*d_model*k": "b d_{model} k",
     "lambda*pi*alpha_1": r"\alpha_{1} \lambda \pi",
-    "heads*d": r"d \mathrm{heads}",
+    "heads*d": r"d \, \mathrm{heads}",
     "ceil(d/16)": r"\left\lceil \frac{d}{16} \right\rceil",
     "floor(d/16)": r"\left\lfloor \frac{d}{16} \right\rfloor",
     "sqrt(a + b)": r"\sqrt{a + b}",

@@ -125,7 +125,7 @@ ERRORS = [
     ("1..2", 2, "did not expect"),
     ("1j", 1, "did not expect 'j' here"),
     ("0x10", 1, "did not expect 'x10' here"),
-    ("f(x)", 0, "unknown function 'f'; known: ceil, floor, ceildiv, floordiv, sqrt, log2"),
+    ("f(x)", 0, "unknown function 'f'; known: ceil, ceiling, floor, ceildiv, floordiv, sqrt, log2"),
     ("ciel(x)", 0, "Did you mean 'ceil'?"),
     ("a + ceil(x, y)", 4, "ceil takes 1 argument(s), not 2"),
     ("a + ceildiv(x)", 4, "ceildiv takes 2 argument(s), not 1"),

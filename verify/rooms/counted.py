@@ -160,12 +160,15 @@ def block_cases(draw: st.DrawFn) -> BlockCase:
 
 
 def blocks_agree(case: BlockCase) -> None:
-    """Values of an operand that are summed together form a row (an output's last axis does); rows are packed alone."""
+    """Values of an operand that are summed together form a row; else its last stored axis does, 1 aside."""
     bits, block, extra = BLOCKS[case.dtype]
     flat = [[n for axis in axes for n in axis] for axes in (*case.spec.operands, case.spec.output)]
     expected = 0
-    for names in (list(dict.fromkeys(f)) for f in flat):
-        row = [n for n in names if n not in flat[-1]] or names[-1:]
+    for axes in (*case.spec.operands, case.spec.output):
+        every = [n for axis in axes for n in axis]
+        names = list(dict.fromkeys(every))
+        last = next((list(axis) for axis in reversed(axes) if axis), [])
+        row = [n for n in names if n not in flat[-1]] or (last if names == every else names[-1:])
         length = math.prod(case.sizes[n] for n in row)
         rows = math.prod(case.sizes[n] for n in names if n not in row)
         expected += extra + sum(-(-length * bits // 8) + len(range(0, length, block)) for _ in range(rows))
