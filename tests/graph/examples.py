@@ -23,8 +23,8 @@ def slices(x: "s d", t: int):
 
 def nested(x: "b d", w: "L 3 d d", v: "d d"):
     def block(h, layers, tied):
-        h = sa.repeat(3, lambda c, w: sa.relu(c["h"] @ w) and {"h": c["h"] @ w}, {"h": h}, xs=layers)["h"]
-        return h @ tied
+        inner = sa.repeat(3, lambda c, w: {"h": sa.relu(c["h"] @ w)}, {"h": h}, xs=layers)
+        return inner["h"] @ tied
 
     return sa.repeat("L", block, x, xs=w, consts=v)
 
