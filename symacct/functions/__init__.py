@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from symacct.functions.arrange import chunk, concat, flip, pad, roll, split, stack, tile, tril, triu
+from symacct.functions.arrange import chunk, concat, split, stack, tile
 from symacct.functions.attention import rotary, scaled_dot_product_attention
+from symacct.functions.choices import dropout, maximum, minimum, where
 from symacct.functions.convolution import (
     conv1d,
     conv2d,
@@ -13,26 +14,23 @@ from symacct.functions.convolution import (
     conv_transpose3d,
 )
 from symacct.functions.creation import arange, causal_mask, full, ones, window_mask, zeros
+from symacct.functions.edges import flip, pad, roll, tril, triu
 from symacct.functions.lookup import embedding, gather, one_hot, scatter_add
 from symacct.functions.loss import cross_entropy, mse_loss
 from symacct.functions.moves import cast, clone, contiguous, detach, opaque, transfer
 from symacct.functions.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from symacct.functions.orderings import argmax, cumsum, sort, top_k
 from symacct.functions.pointwise import (
-    dropout,
     erf,
     exp,
     gelu,
     log,
-    maximum,
-    minimum,
     relu,
     rsqrt,
     sigmoid,
     silu,
     sqrt,
     tanh,
-    where,
 )
 from symacct.functions.pooling import (
     adaptive_avg_pool1d,

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from symacct.errors import ConventionError, ShapeError
 from symacct.expr import power
+from symacct.functions.choices import where
 from symacct.functions.creation import causal_mask, window_mask
-from symacct.functions.pointwise import where
 from symacct.rules.pairs import Align, check_mask
 from symacct.rules.rule import show_shape, sizes_of
 from symacct.symbolic import Symbolic, apply, unwrap

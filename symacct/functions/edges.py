@@ -1,0 +1,173 @@
+"""The same elements in other places: padded, flipped, rolled, cut to a triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symacct.errors import ShapeError
+from symacct.rules.rule import show_shape, sizes_of
+from symacct.symbolic import Symbolic, apply, unwrap
+from symacct.symbolic.builder import caller
+
+
+def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
+    """Return a tensor with a constant put around it: read once, the result written.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    widths
+        Before and after the last axis, before and after the one before it, ... as torch orders them.
+    value
+        What is put around.
+
+    Returns
+    -------
+    A tensor, along each axis as much longer as its two widths.
+
+    Raises
+    ------
+    ShapeError
+        For an odd number of widths, more than there are axes, or a negative one.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def layer(x: "b c h w", p: int):
+    ...     return sa.pad(x, (p, p, 1, 1))
+    >>> sa.account(layer).graph.tensors[-1].shape
+    (b, c, h + 2, 2*p + w)
+
+    """
+    given = [_number(x, w) for w in widths]
+    if len(given) % 2 or len(given) > 2 * x.ndim:
+        msg = f"pad: {len(given)} widths for the shape {show_shape(sizes_of(x))}; two an axis, from the last{caller()}"
+        raise ShapeError(msg)
+    pairs = [(given[i], given[i + 1]) for i in range(0, len(given), 2)]
+    pairs += [(0, 0)] * (x.ndim - len(pairs))
+    return apply("pad", x, widths=tuple(reversed(pairs)), value=value)
+
+
+def flip(x: Any, axes: Sequence[int]) -> Any:
+    """Return a tensor reversed along axes: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axes
+        Counted from the end where negative.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.flip(x, [0]), x="b d").bytes
+    4*b*d
+
+    """
+    return apply("flip", x, axes=tuple(axes))
+
+
+def roll(x: Any, shift: Any, axis: int) -> Any:
+    """Return a tensor shifted along an axis, the end put in front: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    shift
+        By how many places: a number or a size.
+    axis
+        Counted from the end where negative.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(lambda x: sa.roll(x, 1, axis=1), x="b d").bytes
+    4*b*d
+
+    """
+    return apply("roll", x, axes=(axis,), shifts=(_number(x, shift),))
+
+
+def tril(x: Any, diagonal: Any = 0) -> Any:
+    """Return a matrix with zeros above a diagonal: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor (..., m, n).
+    diagonal
+        Which one: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If x has fewer than 2 axes.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.tril, x="s t").bytes
+    4*s*t
+
+    """
+    return apply("tril", x, diagonal=_number(x, diagonal))
+
+
+def triu(x: Any, diagonal: Any = 0) -> Any:
+    """Return a matrix with zeros below a diagonal: a copy, read once and written once.
+
+    Parameters
+    ----------
+    x
+        A tensor (..., m, n).
+    diagonal
+        Which one: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    A tensor of the same shape.
+
+    Raises
+    ------
+    ShapeError
+        If x has fewer than 2 axes.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.account(sa.triu, x="s t").bytes
+    4*s*t
+
+    """
+    return apply("triu", x, diagonal=_number(x, diagonal))
+
+
+def _number(x: Any, value: Any) -> Any:
+    """Return a number, or among symbolic tensors a size, as an attribute."""
+    return unwrap(value) if isinstance(x, Symbolic) else value
