@@ -55,29 +55,24 @@ class Symbolic:
         shape = ", ".join(str(s) for s in self.tensor.shape)
         return f"Symbolic({self.tensor.name}: {shape})"
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Any:
         self._no_data("its truth value")
-        return False
 
     def __iter__(self) -> Any:
         self._no_data("its elements, one by one")
 
     def __getattr__(self, name: str) -> Any:
-        """Say what there is instead of a method that torch's tensors have and these do not."""
         if name.startswith("__"):
             raise AttributeError(name)
         msg = f"a symbolic tensor has no {name!r}; symacct's functions take symbolic and torch tensors: symacct.relu(x)"
         raise AttributeError(msg)
 
-    def item(self) -> Any:
-        """Refuse: there is no data."""
+    def item(self) -> Any:  # noqa: D102 # refuses
         self._no_data("its value")
 
     def _no_data(self, what: str) -> None:
-        msg = (
-            f"{self!r} has no data, so {what} cannot be known; for choices use symacct.where or symacct.cond, "
-            f"and where a list is expected, write [x]{caller()}"
-        )
+        hint = "for choices use symacct.where or symacct.cond, and where a list is expected, write [x]"
+        msg = f"{self!r} has no data, so {what} cannot be known; {hint}{caller()}"
         raise GraphError(msg)
 
     def __add__(self, other: Any) -> Any:
