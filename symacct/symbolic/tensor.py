@@ -177,14 +177,7 @@ class Symbolic:
         return record("reshape", (self,), {"shape": full_shape(self, _flat(shape))})
 
     def view(self, *shape: Any) -> Any:
-        """Return the same memory in another shape.
-
-        Raises
-        ------
-        ShapeError
-            Where that needs a copy, as in torch.
-
-        """
+        """Return the same memory in another shape; a ShapeError where that needs a copy, as in torch."""
         out = self.reshape(*shape)
         if out.tensor.storage is None:
             msg = f"view: {self!r} does not lie in memory so that it is a view; reshape copies{caller()}"
