@@ -58,6 +58,8 @@ def run(
         raise UnknownOpError(msg)
     import torch
 
+    for size in {size for tensor in graph.tensors for size in tensor.shape}:
+        whole(size, sizes)
     generator = torch.Generator().manual_seed(seed)
     given = [random_input(graph, i, sizes, dtype, generator) for i in graph.inputs] if inputs is None else list(inputs)
     meter = _Meter()

@@ -75,7 +75,7 @@ def _told(tensor: Tensor) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace('"', "'").replace("\\", "/") + '"'
+    return '"' + " ".join(text.replace('"', "'").replace("\\", "/").split()) + '"'
 
 
 def _links(graph: Graph) -> list[tuple[str, str, str]]:

@@ -37,8 +37,8 @@ Touch: TypeAlias = Callable[[Op, Graph], tuple[Read, ...]]
 
 
 def last_axis(shape: Sequence[Size]) -> tuple[int, ...]:
-    """Return the last axis that is not of size 1, as a row; none of a scalar."""
-    return next(((i,) for i in reversed(range(len(shape))) if shape[i] != 1), (len(shape) - 1,) if shape else ())
+    """Return the last axis as stored, as a row, also where its size is 1; none of a scalar."""
+    return (len(shape) - 1,) if shape else ()
 
 
 def whole(graph: Graph, tensor: int) -> Read:

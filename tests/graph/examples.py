@@ -31,7 +31,7 @@ def nested(x: "b d", w: "L 3 d d", v: "d d"):
 
 def choosing(p: "", x: "n n", y: "n"):
     def deep(x, y):
-        return {"x": sa.repeat("m", lambda h: h @ h, x), "y": y + y}
+        return {"x": sa.repeat("m", lambda h: h @ h @ h, x), "y": y + y}
 
     def shallow(x, y):
         return {"y": y * 2, "x": sa.cond(y.sum() > 0, lambda x: x, lambda x: x @ x, x)}

@@ -160,14 +160,14 @@ def block_cases(draw: st.DrawFn) -> BlockCase:
 
 
 def blocks_agree(case: BlockCase) -> None:
-    """Values of an operand that are summed together form a row; else its last stored axis does, 1 aside."""
+    """Values of an operand that are summed together form a row; else its last stored axis does, 1 too."""
     bits, block, extra = BLOCKS[case.dtype]
     flat = [[n for axis in axes for n in axis] for axes in (*case.spec.operands, case.spec.output)]
     expected = 0
     for axes in (*case.spec.operands, case.spec.output):
         every = [n for axis in axes for n in axis]
         names = list(dict.fromkeys(every))
-        last = next((list(axis) for axis in reversed(axes) if axis), [])
+        last = list(axes[-1]) if axes else []
         row = [n for n in names if n not in flat[-1]] or (last if names == every else names[-1:])
         length = math.prod(case.sizes[n] for n in row)
         rows = math.prod(case.sizes[n] for n in names if n not in row)
