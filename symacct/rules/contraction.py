@@ -79,15 +79,14 @@ def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 
 def _touched(e: Einsum, axes: tuple[str, ...], graph: Graph, i: int) -> Read:
-    """Return the distinct axes; a row is what is summed, else the last axis as stored: what a block runs along."""
+    """Return the distinct axes; what is summed is a row, along which blocks run (the last axis where none is named)."""
     distinct = tuple(dict.fromkeys(axes))
     summed = tuple(at for at, a in enumerate(distinct) if a not in e.output)
     if not summed and distinct == axes:
         return whole(graph, i)
     strides = graph.tensors[i].strides
     repeated = set() if strides is None else {a for a, t in zip(axes, strides, strict=True) if t == 0}
-    row = summed or ((len(distinct) - 1,) if distinct else ())
-    return Read(i, tuple(1 if a in repeated else e.sizes[a] for a in distinct), row)
+    return Read(i, tuple(1 if a in repeated else e.sizes[a] for a in distinct), summed)
 
 
 def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:

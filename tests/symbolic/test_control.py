@@ -95,7 +95,8 @@ def test_a_repeat_takes_as_many_rule_evaluations_as_one_layer(layers, asked):
         return attention_block(x, w, norm, h)
 
     counts = []
-    for made in (sa.account(layer), sa.account(model, L=layers)):
+    for fn, sizes in ((layer, {}), (model, {"L": layers})):
+        made = sa.account(fn, **sizes)
         assert made.total("flops") != made.total("bytes")
         counts.append(dict(asked))
         asked.clear()
@@ -158,7 +159,7 @@ def test_a_count_that_only_a_repeat_has_can_be_put_in():
 
 
 def test_a_body_gets_and_returns_trees_of_tensors():
-    def lstm_like(x: "t b d", h: "b d", c: "b d", w: "d d", u: "d d", v: "d"):
+    def lstm_like(x: "t b d", h: "b d", c: "b d", w: "d d", *, u: "d d", v: "d"):
         def step(state, inputs, weights):
             gate = sa.sigmoid(inputs["x"] @ weights[0] + state["h"] @ weights[1][0])
             c = state["c"] * gate
@@ -252,12 +253,12 @@ REFUSED = {
         r"slice: a tensor from outside the body of a repeat, which is given tensors as xs and consts",
     ),
     "what it was not given, beside its own": (
-        lambda x, w: (lambda v: sa.repeat("L", lambda h: h @ v, x))(w[0]),
+        lambda x, w: [sa.repeat("L", lambda h, v=v: h @ v, x) for v in (w[0],)],
         GraphError,
         r"einsum: a tensor from outside the body of a repeat",
     ),
     "what it was not given, on the left": (
-        lambda x, w: (lambda v: sa.repeat("L", lambda h: v @ h.T, x))(w[0]),
+        lambda x, w: [sa.repeat("L", lambda h, v=v: v @ h.T, x) for v in (w[0],)],
         GraphError,
         r"einsum: a tensor from outside the body of a repeat",
     ),
@@ -267,7 +268,7 @@ REFUSED = {
         r"einsum: a tensor from outside the body of a repeat",
     ),
     "a tensor from outside": (
-        lambda x, w: sa.repeat("L", lambda _h: x, x, consts=()),
+        lambda x, _w: sa.repeat("L", lambda _h: x, x, consts=()),
         GraphError,
         r"repeat: the body must return tensors that it made from its arguments",
     ),
@@ -278,7 +279,11 @@ REFUSED = {
     ),
     "a count below one": (lambda x, _w: sa.repeat(0, lambda h: h, x), SizeError, r"a size is at least 1"),
     "a count that is no size": (lambda x, _w: sa.repeat(2.5, lambda h: h, x), SizeError, r"2\.5 \(float\)"),
-    "a count that is a truth value": (lambda x, _w: sa.repeat(True, lambda h: h, x), SizeError, r"True \(bool\)"),
+    "a count that is a truth value": (
+        lambda x, _w: sa.repeat(n=True, body=lambda h: h, carry=x),
+        SizeError,
+        r"True \(bool\)",
+    ),
 }
 
 
@@ -365,7 +370,7 @@ def test_on_torch_the_same_is_refused(fn, said):
 def test_on_torch_a_choice_is_a_choice():
     torch = pytest.importorskip("torch")
     x = torch.tensor([1.0, 2.0])
-    for predicate, expected in ((torch.tensor(True), 2 * x), (torch.tensor([0.0]), x + 1), (False, x + 1)):
+    for predicate, expected in ((torch.tensor([[1]]), 2 * x), (torch.tensor([0.0]), x + 1), (False, x + 1)):
         assert torch.equal(sa.cond(predicate, lambda x: x * 2, lambda x: x + 1, x), expected)
 
 
@@ -397,7 +402,7 @@ def test_which_branch_is_dearest_depends_on_the_convention():
     """Under `exact` a sum of n is n - 1: of one product against two additions the convention decides."""
 
     def layer(p: "", x: "n n", y: "n 1"):
-        return sa.cond(p > 0, lambda x, y: x @ y, lambda x, y: y + y, x, y)
+        return sa.cond(p > 0, lambda x, y: x @ y, lambda _x, y: y + y, x, y)
 
     assert [b.counted for b in account(layer, n=1, convention="2n").branches.parts] == [True, False]
     assert account(layer, n=1, convention="2n").total("flops") == 3
@@ -466,7 +471,7 @@ COND_REFUSED = {
         lambda p, x: sa.cond(x > p, lambda x: x, lambda x: x, x),
         r"cond: the predicate Symbolic\(gt: n, n\) is not one element; see symacct.where",
     ),
-    "operands": (lambda p, x: sa.cond(p > 0, lambda x, k: x * k, lambda x, k: x, x, 3), "cond: int beside symbolic"),
+    "operands": (lambda p, x: sa.cond(p > 0, lambda x, k: x * k, lambda x, _k: x, x, 3), "cond: int beside symbolic"),
 }
 
 
@@ -484,7 +489,7 @@ def test_a_predicate_of_one_element_may_have_axes():
 
 
 def test_a_predicate_that_is_known_takes_its_branch():
-    def layer(x: "n", training: bool = False):
+    def layer(x: "n", *, training: bool = False):
         return sa.cond(training, lambda x: x * 2, lambda x: x + 1, x)
 
     assert [op.kind for op in account(layer).graph.ops] == ["add"]

@@ -14,6 +14,7 @@ from symacct.expr import evaluate
 from symacct.rules import FORMULAS, RULES
 from verify.check import Check, DisagreementError, agree
 from verify.counted_arrays import Array
+from verify.masks import MASKS, REFUSED, masks_agree, refused
 from verify.one_op import one_op
 from verify.pairwise import Case, Tally, arrays_of, backward, forward, plain_attention
 from verify.programs import difference
@@ -139,5 +140,21 @@ CHECKS = (
         proves=("sdpa", "sdpa_backward"),
         needs=("numpy",),
         share=0.03,
+    ),
+    Check(
+        "masks",
+        "pairs of a query and a key under full, half, exact and window masks, both alignments",
+        "a walk over all pairs",
+        masks_agree,
+        fixed=MASKS,
+        proves=("sdpa", "sdpa_backward"),
+    ),
+    Check(
+        "masks refused",
+        "a mask without a meaning is refused by name",
+        "the refusal itself",
+        refused,
+        fixed=REFUSED,
+        proves=("sdpa", "sdpa_backward"),
     ),
 )
