@@ -54,17 +54,14 @@ Kind = Spec | typing.Literal["size", "text"] | None
 
 def plain_function(fn: Callable[..., Any]) -> Any:
     """Return the function behind decorators, partials, methods and objects that are called."""
-    while True:
-        if isinstance(fn, partial):
-            fn = fn.func
-        elif not isinstance(fn, types.FunctionType | types.MethodType | type):
-            fn = type(fn).__call__
-        elif isinstance(fn, types.MethodType):
-            fn = fn.__func__
-        elif hasattr(fn, "__wrapped__"):
-            fn = fn.__wrapped__
-        else:
-            return fn
+    if isinstance(fn, partial):
+        return plain_function(fn.func)
+    if isinstance(fn, types.MethodType):
+        return plain_function(fn.__func__)
+    if hasattr(fn, "__wrapped__"):
+        return plain_function(fn.__wrapped__)
+    called = getattr(type(fn), "__call__", None)  # noqa: B004 # what it is, not whether it can be called
+    return called if isinstance(called, types.FunctionType) else fn
 
 
 def read_annotation(annotation: Any, fn: Callable[..., Any]) -> Kind:
@@ -98,11 +95,11 @@ def _of_object(annotation: Any) -> Kind:
         return "size" if annotation is int else "text"
     if typing.get_origin(annotation) is typing.Literal:
         return "text"
-    if hasattr(annotation, "dim_str"):
-        return Spec(annotation.dim_str, _dtype(annotation.__name__.partition("[")[0]))
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) in (typing.Union, typing.Annotated):
         found = [_of_object(part) for part in typing.get_args(annotation)]
         return next((kind for kind in found if kind is not None), None)
+    if hasattr(annotation, "dim_str"):
+        return Spec(annotation.dim_str, _dtype(annotation.__name__.partition("[")[0]))
     return None
 
 
