@@ -65,9 +65,7 @@ def test_python_block(block: Block, names: dict[str, Any]) -> None:
 def test_command(line: int, command: str, shown: str) -> None:
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
     words = [str(SYMACCT), *shlex.split(command)[1:]]
-    ran = subprocess.run(
-        words, capture_output=True, text=True, check=False, env=environment, cwd=README.parent
-    )
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, env=environment, cwd=README.parent)
     printed = re.sub(r" +$", "", ran.stdout + ran.stderr, flags=re.MULTILINE)
     assert doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS), (
         f"line {line + 1}: {command}\nshown:\n{shown}\nprinted:\n{printed}"
