@@ -47,11 +47,16 @@ def load(data: Mapping[str, Any]) -> Graph:
 def _graph(graph: Graph) -> dict[str, Any]:
     return {
         "tensors": [{**t._asdict(), "shape": _write(t.shape), "strides": _write(t.strides)} for t in graph.tensors],
-        "ops": [{**o._asdict(), "einsum": _write(o.einsum), "attrs": _write(dict(o.attrs))} for o in graph.ops],
+        "ops": [_op(o) for o in graph.ops],
         "inputs": list(graph.inputs),
         "outputs": list(graph.outputs),
         "stated": list(graph.stated),
     }
+
+
+def _op(o: Op) -> dict[str, Any]:
+    ids = {"inputs": list(o.inputs), "outputs": list(o.outputs)}
+    return {**o._asdict(), **ids, "einsum": _write(o.einsum), "attrs": _write(dict(o.attrs))}
 
 
 def _write(value: Any) -> Any:

@@ -16,7 +16,7 @@ from symacct.symbolic.tensor import Symbolic, record
 Axes = tuple[str, ...]
 
 
-def matmul(left: Symbolic, right: Any) -> Any:
+def matmul(left: Any, right: Any) -> Any:
     """Return ``left @ right`` as torch means it: vectors, matrices, and batches of them that broadcast.
 
     Two batches of different shapes are expanded to one first, as torch does; one matrix against a batch is not.

@@ -7,6 +7,7 @@ einops checks sizes only when both are `int` for `isinstance`: with any other si
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from symacct.errors import SizeError, UndefinedSizeError
@@ -37,34 +38,34 @@ class Dim:
         raise AttributeError(msg)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Dim and self.value == other.value
+        return NotImplemented if hasattr(other, "shape") else type(other) is Dim and self.value == other.value
 
     def __hash__(self) -> int:
         return hash(self.value)
 
+    def _with(self, other: Any, make: Callable[[Size], Expr]) -> Any:
+        """Return a size made with another one; a tensor knows itself what to do with a size."""
+        return NotImplemented if hasattr(other, "shape") else wrap(make(unwrap(other)))
+
     def __add__(self, other: Any) -> Any:
-        return wrap(self.value + unwrap(other))
+        return self._with(other, lambda n: self.value + n)
 
     def __sub__(self, other: Any) -> Any:
-        return wrap(self.value - unwrap(other))
+        return self._with(other, lambda n: self.value - n)
 
     def __rsub__(self, other: Any) -> Any:
-        return wrap(unwrap(other) - self.value)
+        return self._with(other, lambda n: n - self.value)
 
     def __mul__(self, other: Any) -> Any:
-        return wrap(self.value * unwrap(other))
+        return self._with(other, lambda n: self.value * n)
 
     def __floordiv__(self, other: Any) -> Any:
-        return wrap(divide(self.value, unwrap(other)))
+        return self._with(other, lambda n: divide(self.value, n))
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return wrap(divide(unwrap(other), self.value))
+        return self._with(other, lambda n: divide(n, self.value))
 
-    def __truediv__(self, other: Any) -> Any:
-        return wrap(divide(self.value, unwrap(other)))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return wrap(divide(unwrap(other), self.value))
+    __truediv__, __rtruediv__ = __floordiv__, __rfloordiv__
 
     def __mod__(self, _other: Any) -> int:
         return 0

@@ -165,6 +165,11 @@ class Symbolic:
 
         return matmul(self, other)
 
+    def __rmatmul__(self, other: Any) -> Any:
+        from symacct.symbolic.products import matmul
+
+        return matmul(other, self)
+
     def __getitem__(self, index: Any) -> Any:
         from symacct.symbolic.indexing import take
 
