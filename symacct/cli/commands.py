@@ -141,7 +141,13 @@ def account(
     """
     if ".py" in pattern:
         counted = account_of_file(
-            pattern, sizes=read_sizes(sizes), convention=convention, dtype=read_dtype(dtype), traffic=traffic
+            pattern,
+            sizes=read_sizes(sizes),
+            convention=convention,
+            dtype=read_dtype(dtype),
+            traffic=traffic,
+            order=order,
+            notation=notation,
         )
     else:
         counted = account_of(
