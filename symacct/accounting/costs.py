@@ -10,7 +10,7 @@ from symacct.conventions import Work
 from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.expr import Expr, add
 from symacct.graph import Graph, Op, Tensor
-from symacct.graph.alike import likeness
+from symacct.graph.alike import Likes
 from symacct.rules import Read, rule_of
 
 Layout: TypeAlias = Literal["ideal", "torch"]
@@ -79,10 +79,10 @@ def asker(formats: Formats, layout: Layout, count: int) -> Ask:
     """Return a function that gives the cost of any of `count` operations, and asks no rule about alike ones twice."""
     if count < FEW:
         return lambda op, graph: cost(op, graph, formats, layout)
-    known: dict[Hashable, Cost] = {}
+    likes, known = likes_in(formats), dict[Hashable, Cost]()
 
     def ask(op: Op, graph: Graph) -> Cost:
-        key = _key(op, graph, formats)
+        key = likes.op(op, graph)
         found = known.get(key)
         if found is None:
             found = known[key] = cost(op, graph, formats, layout)
@@ -91,20 +91,18 @@ def asker(formats: Formats, layout: Layout, count: int) -> Ask:
     return ask
 
 
-def _key(op: Op, graph: Graph, formats: Formats | None) -> Hashable:
-    """Return what operations share that cost the same, in formats that may differ by role and argument."""
-    tensors = graph.tensors
-    einsum = None if "einsum" in op.attrs else op.einsum
-    taken = [tensors[i] for i in op.inputs + op.outputs]
-    alike = likeness(op.kind, op.attrs, einsum, taken)
-    return (alike, tuple([formats.of(t).name for t in taken])) if formats is not None and formats.roles else alike
+def likes_in(formats: Formats | None) -> Likes:
+    """Return what tells operations apart: also the formats of their tensors, where these differ by role or argument."""
+    if formats is None or not formats.roles:
+        return Likes()
+    return Likes(lambda tensor: formats.of(tensor).name)
 
 
 def gathered(found: list[Visit], formats: Formats | None = None) -> list[Visit]:
     """Return one visit for all operations that are alike, with how often they run together; by work without formats."""
     if len(found) < FEW:
         return found
-    alike: dict[Hashable, list[Visit]] = {}
+    likes, alike = likes_in(formats), dict[Hashable, list[Visit]]()
     for visit in found:
-        alike.setdefault(_key(visit.op, visit.graph, formats), []).append(visit)
+        alike.setdefault(likes.op(visit.op, visit.graph), []).append(visit)
     return [same[0]._replace(times=add([v.times for v in same])) for same in alike.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -104,8 +105,9 @@ def _fused(found: Sequence[Visit], ask: Ask, formats: Formats, layout: Layout) -
 
 def _label(kernel: Kernel, ask: Ask, graph: Graph) -> str:
     """Name a kernel by what it computes; views are named where there is nothing else."""
-    told = [op.label for op in kernel.ops if ask(op, graph).work]
-    return " + ".join(told or [op.label for op in kernel.ops])
+    told = [op.label for op in kernel.ops if ask(op, graph).work] or [op.label for op in kernel.ops]
+    runs = [(label, len(list(same))) for label, same in itertools.groupby(told)]
+    return " + ".join(label if count == 1 else f"{count} {label}" for label, count in runs)
 
 
 def _repeated(work: Work, times: Expr) -> Work:

@@ -2,26 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from symacct.expr import Poly
-from symacct.graph.types import Einsum, Graph, Tensor
+from symacct.graph.types import Einsum, Graph, Op, Tensor
 
 _PLAIN = (int, str, Poly, type(None))
 
 
-def likeness(kind: str, attrs: Mapping[str, Any], einsum: Einsum | None, tensors: Iterable[Tensor]) -> Hashable:
-    """Return a key that two operations share where a rule says the same of both.
+class Likes:
+    """Numbers tensors, attributes and operations, those that rules cannot tell apart alike.
 
     Rules see kinds, attributes, and of tensors the shape, dtype, strides and whether they own their memory; names,
-    roles and ids make no difference to them.
+    roles and ids make no difference to them. `told` is what else makes one. What is numbered must live as long as this:
+    what is the very same object is looked up by its id.
     """
-    of_tensors = tuple([(t.shape, t.dtype, t.strides, t.storage is None) for t in tensors])
-    return kind, _frozen(attrs), _frozen(einsum), of_tensors
+
+    def __init__(self, told: Callable[[Tensor], Hashable] | None = None) -> None:
+        """Start with nothing."""
+        self.told = told
+        self._numbers: dict[Hashable, int] = {}
+        self._objects: dict[Hashable, int] = {}
+        self._graphs: dict[int, list[int]] = {}
+
+    def tensor(self, t: Tensor) -> int:
+        """Return the number of tensors like this one."""
+        owns, told = t.storage is None, self.told and self.told(t)
+        same = (id(t.shape), t.dtype, id(t.strides), owns, told)
+        number = self._objects.get(same)
+        if number is None:
+            number = self._objects[same] = self._number(("tensor", t.shape, t.dtype, t.strides, owns, told))
+        return number
+
+    def attributes(self, attrs: Mapping[str, Any]) -> int:
+        """Return the number of attributes like these."""
+        number = self._objects.get(id(attrs))
+        if number is None:
+            number = self._objects[id(attrs)] = self._number(frozen(attrs))
+        return number
+
+    def op(self, op: Op, graph: Graph) -> Hashable:
+        """Return a key that this operation of a graph shares with those like it."""
+        marks = self._graphs.get(id(graph))
+        if marks is None:
+            marks = self._graphs[id(graph)] = [self.tensor(t) for t in graph.tensors]
+        einsum = None if op.einsum is None or "einsum" in op.attrs else frozen(op.einsum)
+        return op.kind, self.attributes(op.attrs), einsum, tuple([marks[i] for i in op.inputs + op.outputs])
+
+    def _number(self, what: Hashable) -> int:
+        return self._numbers.setdefault(what, len(self._numbers))
 
 
-def _frozen(value: Any) -> Hashable:
+def frozen(value: Any) -> Hashable:
     """Return a hashable form; 1, 1.0 and True are equal to Python, and not alike."""
     kind = type(value)
     if kind in _PLAIN:
@@ -29,9 +62,9 @@ def _frozen(value: Any) -> Hashable:
     if kind is Einsum:
         return value.operands, value.output, tuple(value.sizes.items()), value.nest
     if kind is tuple or kind is list:
-        return kind, tuple([_frozen(v) for v in value])
+        return kind, tuple([frozen(v) for v in value])
     if kind is Graph:
         return Graph, id(value)  # bodies and branches live as long as the graph that they are in
     if isinstance(value, Mapping):
-        return tuple([(k, _frozen(v)) for k, v in value.items()])
+        return tuple([(k, frozen(v)) for k, v in value.items()])
     return kind, value

@@ -41,8 +41,12 @@ def faults(graph: Graph) -> Iterator[str]:
     """Yield what is wrong with a graph; a fault may make others appear, or hide them."""
     found = [*_faults_of_tensors(graph.tensors), *_faults_of_order(graph)]
     yield from found
+    seen: set[tuple[int, ...]] = set()
     for op in () if found else graph.ops:
-        if op.einsum is not None:
+        # of one einsum and the same shapes there is one thing to say
+        einsum = (id(op.einsum), *(id(graph.tensors[i].shape) for i in op.inputs + op.outputs))
+        if op.einsum is not None and einsum not in seen:
+            seen.add(einsum)
             yield from (f"{told(op)}: {fault}" for fault in _faults_of_einsum(op, op.einsum, graph))
         if op.kind in PARTS:
             yield from (f"{told(op)}: {fault}" for fault in PARTS[op.kind](op, graph))

@@ -43,7 +43,7 @@ def paint(panels: Sequence[Panel], title: str, under: str, ridge: float | None) 
     axes.axis("off")
     if measured(title, FONT + 1) * 1.15 > width - 2 * MARGIN:
         title = title.partition("(")[0]  # what a function takes is drawn
-    axes.text(MARGIN, height - 0.2, title, fontsize=FONT + 1, weight="bold", color=INK, va="center")
+    axes.text(MARGIN, height - 0.2, title, fontsize=FONT + 1, weight="bold", color=INK, va="center", parse_math=False)
     axes.text(MARGIN, height - 0.38, under, fontsize=SMALL + 0.5, color=FAINT, va="center")
     x = (width - inside) / 2
     for number, (panel, wide) in enumerate(zip(panels, widths, strict=True)):
@@ -56,7 +56,9 @@ def paint(panels: Sequence[Panel], title: str, under: str, ridge: float | None) 
 def _paint_panel(axes: Any, panel: Panel, number: int, left: float, top: float) -> None:
     if panel.title:
         middle = left + sum(panel.sides) / 2
-        axes.text(middle, top + 0.1, panel.title, fontsize=FONT, style="italic", color=INK, ha="center")
+        axes.text(
+            middle, top + 0.1, panel.title, fontsize=FONT, style="italic", color=INK, ha="center", parse_math=False
+        )
     places = {}
     for row, layer in zip(panel.rows, panel.placed.layers, strict=True):
         for spot in layer:
@@ -91,7 +93,7 @@ def _paint_box(axes: Any, panel: Panel, spot: Spot, at: Place, gid: str) -> None
     for i, line in enumerate(lines):
         y = at.top - LINE * (i + 0.9)
         size = SMALL if i else FONT
-        axes.text(at.x, y, line, fontsize=size, color=colour, ha="center", va="center", zorder=4)
+        axes.text(at.x, y, line, fontsize=size, color=colour, ha="center", va="center", zorder=4, parse_math=False)
 
 
 def _paint_lines(axes: Any, panel: Panel, places: Mapping[Spot, Place]) -> None:

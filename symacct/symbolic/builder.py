@@ -7,16 +7,24 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from symacct.errors import GraphError, SizeError, SymacctError, UnknownOpError, one_of
 from symacct.expr import Size, as_size, names_in, substitute
-from symacct.graph import Graph, Op, Role, Tensor
-from symacct.graph.alike import likeness
+from symacct.graph import Einsum, Graph, Op, Role, Tensor
+from symacct.graph.alike import Likes, frozen
 from symacct.rules import RULES
 from symacct.rules.rule import Out
 
 _HERE = str(Path(__file__).resolve().parent.parent)
+
+
+class _Known(NamedTuple):
+    """What is made by operations that are alike, under which names; they share their attributes."""
+
+    outs: tuple[tuple[str, Out], ...]
+    attrs: Mapping[str, Any]
+    einsum: Einsum | None
 
 
 class Builder:
@@ -28,11 +36,13 @@ class Builder:
         self.tensors: list[Tensor] = []
         self.ops: list[Op] = []
         self.inputs: list[int] = []
-        self.scope: list[str] = []
+        self.scope = ""
         self.is_body = used is not None
         self.refusal = ""
         """Why no operation can be added now."""
-        self.known: dict[Hashable, tuple[Out, ...]] = {}  # what rules announced, for operations that are alike
+        self.likes = Likes()
+        self.marks: list[int] = []  # which tensors are alike
+        self.known: dict[Hashable, _Known] = {}  # what rules announced, for operations that are alike
 
     def input(self, shape: Sequence[Size], name: str, role: Role = "input", dtype: str | None = None) -> int:
         """Add a tensor that the graph is given; return its id."""
@@ -41,9 +51,18 @@ class Builder:
     def given(self, like: Tensor) -> int:
         """Add a tensor that the graph is given, like one of another graph; return its id."""
         made = len(self.tensors)
-        self.tensors.append(like._replace(id=made, storage=None))
+        self._add(like._replace(id=made, storage=None))
         self.inputs.append(made)
         return made
+
+    def _add(self, tensor: Tensor) -> None:
+        self.tensors.append(tensor)
+        self.marks.append(self.likes.tensor(tensor))
+
+    def pin(self, i: int, dtype: str) -> None:
+        """Give a dtype to a tensor that no operation has read yet."""
+        self.tensors[i] = self.tensors[i]._replace(dtype=dtype)
+        self.marks[i] = self.likes.tensor(self.tensors[i])
 
     def size(self, written: Any, what: str) -> Size:
         """Read a size that is written inside the function, with what is put in for its names."""
@@ -79,41 +98,38 @@ class Builder:
         if self.refusal:
             msg = f"{kind}: {self.refusal}{caller()}"
             raise GraphError(msg)
-        tensors = [self.tensors[i] for i in inputs]
-        outs = self._announced(kind, tensors, attrs)
+        key = (kind, frozen(attrs), tuple([self.marks[i] for i in inputs]))
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = self._announced(kind, inputs, attrs)
         first = len(self.tensors)
-        for number, out in enumerate(outs, 1):
-            storage = None if out.view_of is None else storage_of(tensors[out.view_of])
-            name = kind if len(outs) == 1 else f"{kind} {number}"
-            self.tensors.append(Tensor(len(self.tensors), out.shape, "act", name, out.dtype, storage, out.strides))
+        for name, out in known.outs:
+            storage = None if out.view_of is None else storage_of(self.tensors[inputs[out.view_of]])
+            self._add(Tensor(len(self.tensors), out.shape, "act", name, out.dtype, storage, out.strides))
         made = tuple(range(first, len(self.tensors)))
-        scope = "/".join(self.scope)
-        self.ops.append(Op(len(self.ops), kind, tuple(inputs), made, attrs.get("einsum"), attrs, scope))
+        self.ops.append(Op(len(self.ops), kind, tuple(inputs), made, known.einsum, known.attrs, self.scope))
         return made
 
-    def _announced(self, kind: str, tensors: list[Tensor], attrs: Mapping[str, Any]) -> tuple[Out, ...]:
-        """Return the outputs that the rule announces; operations that are alike are asked about once."""
-        key = likeness(kind, attrs, None, tensors)
-        if key in self.known:
-            return self.known[key]
+    def _announced(self, kind: str, inputs: Sequence[int], attrs: Mapping[str, Any]) -> _Known:
+        """Ask the rule what an operation makes."""
         if kind not in RULES:
             msg = f"no rule for the operation {kind!r}; known: {one_of(sorted(RULES))}; see symacct.opaque"
             raise UnknownOpError(msg)
         try:
-            outs = RULES[kind].shape(tensors, attrs)
+            outs = RULES[kind].shape([self.tensors[i] for i in inputs], attrs)
         except SymacctError as error:
             raise type(error)(f"{kind}: {error}{caller()}") from None
-        self.known[key] = outs
-        return outs
+        names = [kind] if len(outs) == 1 else [f"{kind} {number}" for number in range(1, len(outs) + 1)]
+        return _Known(tuple(zip(names, outs, strict=True)), attrs, attrs.get("einsum"))
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:
         """Put the operations added inside under a scope."""
-        self.scope.append(scope)
+        around, self.scope = self.scope, f"{self.scope}/{scope}" if self.scope else scope
         try:
             yield
         finally:
-            self.scope.pop()
+            self.scope = around
 
     def graph(self, outputs: Sequence[int], stated: Sequence[str] = ()) -> Graph:
         """Finish the graph; what it was built from can no longer be used."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from symacct.errors import GraphError, ShapeError, SizeError
-from symacct.graph import Graph, Tensor, check
+from symacct.graph import Graph, Tensor
 from symacct.rules.rule import show_shape
 from symacct.rules.strides import plain
 from symacct.symbolic.builder import Builder, caller
@@ -125,9 +125,7 @@ def _finished(inner: Builder, outputs: Sequence[Any], what: str) -> Graph:
     if not outputs or any(not isinstance(t, Symbolic) or t.builder is not inner for t in outputs):
         msg = f"{what}: the body must return tensors that it made from its arguments{caller()}"
         raise GraphError(msg)
-    graph = inner.graph([t.id for t in outputs])
-    check(graph)
-    return graph
+    return inner.graph([t.id for t in outputs])
 
 
 def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:

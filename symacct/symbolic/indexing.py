@@ -98,7 +98,7 @@ def as_index(x: Any) -> Any:
     if not isinstance(x, Symbolic) or (x.dtype or "").startswith(("int", "uint")):
         return x
     if x.dtype is None and x.tensor.role == "input" and not x.builder.is_body and not _is_read(x):
-        x.builder.tensors[x.id] = x.tensor._replace(dtype="int64")
+        x.builder.pin(x.id, "int64")
         return x
     msg = (
         f"{x!r} of dtype {x.dtype or 'of the account'} as indices, which are integers; "

@@ -60,6 +60,15 @@ def cycle_through_a_kernel(p: "b d", a: "b d", w: "d d", v: "d d"):
     return first - beside, inner
 
 
+def cycle_that_a_merge_made(p: "b d", a: "b d", w: "d d", v: "d d"):
+    """Once two additions are a kernel, the product of the first comes after what the second waits for."""
+    first = a * 2
+    product = first @ w
+    other = sa.relu(p)
+    second = first + other @ v
+    return second, product - other
+
+
 def views(x: "b d", w: "d f"):
     heads = einops.rearrange(sa.relu(x), "b (h k) -> h b k", h=2)
     back = einops.rearrange(heads + 1, "h b k -> b (h k)")
@@ -109,6 +118,7 @@ GRAPHS = [
     outputs_inside,
     cycle_through_a_product,
     cycle_through_a_kernel,
+    cycle_that_a_merge_made,
     views,
     halves,
     neighbours,
@@ -213,6 +223,7 @@ def test_labels_name_what_computes():
     assert [s.label for s in fused(softmax_by_hand).steps] == ["max + sub + exp + sum + div"]
     assert [s.label for s in fused(lambda x: x.T[:2], x="n d").steps] == ["permute + slice"]
     assert {s.kind for s in fused(softmax_by_hand).steps} == {"fused"}
+    assert [s.label for s in fused(lambda x: sa.relu(sa.relu(x + 1)) * 2, x="n").steps] == ["add + 2 relu + mul"]
 
 
 def test_kernels_of_bodies_run_with_them():

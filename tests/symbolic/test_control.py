@@ -47,7 +47,7 @@ def attention_block(h, w, norm, heads):
     return h + einops.rearrange(mixed, "b h s k -> b s (h k)")
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("options", [{}, {"convention": "exact"}, {"layout": "torch"}])
 def test_repeated_totals_are_those_of_a_loop_in_python(n, options):
     def repeated(x: "b s h*k", w: "L h*k 3*h*k", norm: "L h*k", h: int):

@@ -160,6 +160,14 @@ def test_and_again_about_tensors_that_differ(monkeypatch):
     assert outs[1].strides != outs[3].strides
 
 
+def test_views_of_one_shape_that_lie_differently_are_told_apart(monkeypatch):
+    asked = count_shapes(monkeypatch, "neg")
+    x = symbolic(N, N)
+    outs = [apply("neg", view).tensor for view in (x.T, x.T.T, x.T)]
+    assert [o.strides for o in outs] == [(1, N), None, (1, N)]
+    assert len(asked) == 2
+
+
 def test_views_of_alike_tensors_share_their_own_memory():
     x = symbolic(N, 4)
     y = Symbolic(x.builder, x.builder.input((N, 4), "y"))
