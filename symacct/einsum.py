@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from symacct.errors import ConventionError, nearest, one_of
 from symacct.expr import Size, name, product
 from symacct.graph import Einsum, Graph, Op, Tensor
 from symacct.pattern import MAX_OPERANDS, Pattern
 
-Order: TypeAlias = Literal["left", "best", "naive"]
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
 """Which operands are multiplied first, by number from 0: ``((0, 1), 2)``."""
 

@@ -46,10 +46,7 @@ def _fitted(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     spare = WIDTH - 1 - 3 * len(widths)
     while sum(widths) > spare and max(widths) > _NARROWEST:
-        at = widths.index(max(widths))
-        widths[at] = max(_NARROWEST, spare - (sum(widths) - widths[at]), sorted(widths)[-2] if len(widths) > 1 else 0)
-        if widths[at] == sorted(widths)[-2] and sum(widths) > spare:
-            widths[at] -= 1
+        widths[widths.index(max(widths))] -= 1
     for row in cells:
         row[:] = [_broken(cell, width) for cell, width in zip(row, widths, strict=True)]
     return cells

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from symacct.accounting.core import FUSES, LAYOUTS, TRAFFICS, Account
 from symacct.accounting.costs import Formats, Layout
-from symacct.accounting.quantity import Figures, Quantity
+from symacct.accounting.quantity import QUANTITIES, Figures, Quantity
 from symacct.accounting.steps import Fuse, Step, Traffic
-from symacct.accounting.totals import QUANTITIES
 
 __all__ = [
     "FUSES",

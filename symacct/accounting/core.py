@@ -210,6 +210,7 @@ class Account(Questions):
         matmul_flops  33.554 MFLOP
         bytes         688.128 kB (672.000 KiB)
         intensity     48.7619 FLOP/B
+        under         2n, bf16, unfused
 
         """
         return numbers.figures(self, sizes, axes)

@@ -55,7 +55,9 @@ def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str
     )
     still = account.total("bytes") == 0
     intensity = None if still else Quantity(evaluate(account.total("intensity"), given), account.unit("intensity"))
-    return Figures(flops, matmul_flops, moved, intensity, tuple(account.uncounted))
+    names = dict.fromkeys(account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs))
+    under = f"{account.convention.label}, {' '.join(names)}, {account.traffic}"
+    return Figures(flops, matmul_flops, moved, intensity, tuple(account.uncounted), under)
 
 
 def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:

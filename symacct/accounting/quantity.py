@@ -18,7 +18,7 @@ _DECIMAL = (
     (10**6, "M"),
     (10**3, "k"),
 )
-NAMES = ("flops", "matmul_flops", "bytes", "intensity")
+QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
 _BINARY = ((2**50, "Pi"), (2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
 
@@ -100,7 +100,7 @@ def _scaled(value: float | Fraction, prefixes: tuple[tuple[int, str], ...], unit
 class Figures:
     """The numbers of an account at given sizes; no intensity where nothing is moved.
 
-    Where `uncounted` operations are passed over, flops and intensity are partial.
+    Where `uncounted` operations are passed over, flops and intensity are partial; `under` says how one counted.
     """
 
     flops: Quantity
@@ -108,17 +108,19 @@ class Figures:
     bytes: Quantity
     intensity: Quantity | None
     uncounted: tuple[str, ...] = ()
+    under: str = ""
 
     def __str__(self) -> str:
         """Print one figure a line."""
-        rows = [(name, getattr(self, name) or "none: nothing is moved") for name in NAMES]
+        rows = [(name, getattr(self, name) or "none: nothing is moved") for name in QUANTITIES]
         rows += [("NOT COUNTED", f"{', '.join(self.uncounted)}: the figures are partial")] if self.uncounted else []
+        rows += [("under", self.under)] if self.under else []
         return "\n".join(f"{name:<13} {figure}" for name, figure in rows)
 
     def to_json(self) -> dict[str, dict[str, object]]:
         """Return exact values (fractions as text) with their units."""
         out: dict[str, dict[str, object]] = {}
-        for name in NAMES:
+        for name in QUANTITIES:
             q = getattr(self, name)
             if q is None:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
 from symacct.expr import Expr, add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
@@ -13,14 +14,12 @@ if TYPE_CHECKING:
     from symacct.accounting.core import Account
     from symacct.accounting.steps import Step
 
-TOTALS = ("flops", "matmul_flops", "bytes", "intensity")
-
 
 def _totals(account: Account) -> list[str]:
     """Return which totals are single numbers: under mac, mixed work has no `flops` and no intensity."""
     mixed = len(account.counts) > 1
     still = account.total("bytes") == 0
-    return [q for q in TOTALS if not (mixed and q in ("flops", "intensity")) and not (still and q == "intensity")]
+    return [q for q in QUANTITIES if not (mixed and q in ("flops", "intensity")) and not (still and q == "intensity")]
 
 
 def _told(account: Account, quantity: str) -> str:
@@ -96,7 +95,7 @@ def account_json(account: Account) -> dict[str, Any]:
     """See `Account.to_json`."""
     out: dict[str, Any] = {
         "title": account.title,
-        **{q: to_json(account.total(q)) if q in _totals(account) else None for q in TOTALS},
+        **{q: to_json(account.total(q)) if q in _totals(account) else None for q in QUANTITIES},
         "counts": {unit: to_json(amount) for unit, amount in account.counts.items()},
         "units": {q: account.unit(q) for q in _totals(account)},
         "convention": account.convention.to_json(),

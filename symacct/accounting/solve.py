@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import axis_name, holds
-from symacct.accounting.totals import QUANTITIES
+from symacct.accounting.quantity import QUANTITIES
 from symacct.errors import ConventionError, ExpressionError, InconclusiveError, one_of
 from symacct.expr import (
     Call,

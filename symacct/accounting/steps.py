@@ -25,7 +25,7 @@ Term: TypeAlias = tuple[str, Expr]
 class Step:
     """One operation of an account, all its runs together: what it computes, its work, and the bytes it moves.
 
-    `copies` are bytes that a better layout would not move: counted under the layout ``"torch"``.
+    Under the layout ``"torch"`` the copies that lay a tensor out are read and written besides.
     """
 
     label: str

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import axis_name
-from symacct.accounting.totals import QUANTITIES
+from symacct.accounting.quantity import QUANTITIES
 from symacct.errors import SizeError, UndefinedSizeError, one_of
 from symacct.expr import Call, Expr, Poly, as_size, terms_of, whole_denominator
 from symacct.graph import Condition

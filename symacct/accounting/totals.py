@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import bytes_of, counts_of, one_unit
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, UndefinedSizeError, one_of
@@ -11,8 +12,6 @@ from symacct.expr import Expr, add, divide
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
-
-QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
 
 
 def total_of(account: Account, quantity: str) -> Expr:

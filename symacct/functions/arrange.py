@@ -109,6 +109,9 @@ def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
 
     """
     at = _axis(x, axis, "split")
+    if not isinstance(sizes, list | tuple):
+        msg = f"split: {sizes!r} is no list of sizes, one a part; for equal parts see symacct.chunk{caller()}"
+        raise ShapeError(msg)
     given, whole = [unwrap(s) for s in sizes], sizes_of(x)[at]
     if add(given) != whole:
         told = " + ".join(str(s) for s in given)

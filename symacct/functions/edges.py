@@ -41,6 +41,9 @@ def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
     (b, c, h + 2, 2*p + w)
 
     """
+    if not isinstance(widths, list | tuple):
+        msg = f"pad: {widths!r} is no list of widths, two an axis, from the last{caller()}"
+        raise ShapeError(msg)
     given = [_number(x, w) for w in widths]
     if len(given) % 2 or len(given) > 2 * x.ndim:
         msg = f"pad: {len(given)} widths for the shape {show_shape(sizes_of(x))}; two an axis, from the last{caller()}"

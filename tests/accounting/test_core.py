@@ -190,6 +190,7 @@ def test_at_gives_exact_numbers_with_units():
         "matmul_flops  33.489 MFLOP",
         "bytes         688.128 kB (672.000 KiB)",
         "intensity     48.6667 FLOP/B",
+        "under         exact, bf16, unfused",
     ]
 
 
