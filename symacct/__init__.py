@@ -12,6 +12,7 @@ _ROOMS = {
     "symacct.accounting": "Account",
     "symacct.accounting.analysis": "compare",
     "symacct.accounting.times": "times",
+    "symacct.answers": "check read_answer",
     "symacct.api": "account bytes flops intensity matmul_flops",
     "symacct.conventions": "Convention",
     "symacct.errors": "SymacctError",

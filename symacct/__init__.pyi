@@ -9,6 +9,12 @@ from symacct.accounting.analysis import (
 from symacct.accounting.times import (
     times as times,
 )
+from symacct.answers import (
+    check as check,
+)
+from symacct.answers import (
+    read_answer as read_answer,
+)
 from symacct.api import (
     account as account,
 )
