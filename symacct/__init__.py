@@ -28,9 +28,11 @@ _ROOMS = {
         rms_norm roll rotary rsqrt scaled_dot_product_attention scatter_add sigmoid silu softmax sort split
         sqrt stack tanh tile top_k transfer tril triu where window_mask zeros
     """,
+    "symacct.hardware": "Device device devices link load_devices peak",
     "symacct.nests": "lower_bound orders",
     "symacct.plot": "draw",
     "symacct.symbolic.control": "cond repeat scope",
+    "symacct.units": "Quantity quantity",
     "symacct.worked": "Worked load_worked",
 }
 _WHERE = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -270,6 +270,24 @@ from symacct.functions import (
 from symacct.functions import (
     zeros as zeros,
 )
+from symacct.hardware import (
+    Device as Device,
+)
+from symacct.hardware import (
+    device as device,
+)
+from symacct.hardware import (
+    devices as devices,
+)
+from symacct.hardware import (
+    link as link,
+)
+from symacct.hardware import (
+    load_devices as load_devices,
+)
+from symacct.hardware import (
+    peak as peak,
+)
 from symacct.nests import (
     lower_bound as lower_bound,
 )
@@ -287,6 +305,12 @@ from symacct.symbolic.control import (
 )
 from symacct.symbolic.control import (
     scope as scope,
+)
+from symacct.units import (
+    Quantity as Quantity,
+)
+from symacct.units import (
+    quantity as quantity,
 )
 from symacct.worked import (
     Worked as Worked,

@@ -53,7 +53,15 @@ class DtypeError(SymacctError):
 
 
 class MixedUnitsError(SymacctError):
-    """Multiply-accumulates and operations, or other unlike units, in one total."""
+    """Multiply-accumulates and operations, or other unlike units, in one total or in one another's place."""
+
+
+class UnitError(SymacctError):
+    """A unit that is not known, or whose spelling stands for two things."""
+
+
+class HardwareError(SymacctError):
+    """An unknown device, one that lacks the peak that was asked for, or an entry that does not read."""
 
 
 class UnknownOpError(SymacctError):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.quantity import Figures, Quantity
+from symacct.accounting.quantity import Figures
 from symacct.errors import AxisConflictError, SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
 from symacct.expr import Expr, Number, Poly, as_size, collect_sizes, evaluate, to_text
 from symacct.graph import Condition
+from symacct.units import Quantity
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account

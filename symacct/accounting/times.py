@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accounting.core import Account
-from symacct.accounting.quantity import Quantity
 from symacct.errors import ConventionError, MixedUnitsError, SizeError
+from symacct.units import Quantity
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,22 @@
+"""Hardware as data: peaks, memories and links of devices, each figure with its source and date."""
+
+from __future__ import annotations
+
+from symacct.hardware.catalogue import device, devices, link, peak
+from symacct.hardware.load import load_devices
+from symacct.hardware.types import Clocked, Device, Engine, Figure, Link, Peak, Source
+
+__all__ = [
+    "Clocked",
+    "Device",
+    "Engine",
+    "Figure",
+    "Link",
+    "Peak",
+    "Source",
+    "device",
+    "devices",
+    "link",
+    "load_devices",
+    "peak",
+]

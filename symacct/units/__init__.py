@@ -1,0 +1,9 @@
+"""Numbers with units, read from text and never mixed."""
+
+from __future__ import annotations
+
+from symacct.units.quantity import Quantity
+from symacct.units.reading import quantity
+from symacct.units.spelling import COUNTS, combine, read_unit
+
+__all__ = ["COUNTS", "Quantity", "combine", "quantity", "read_unit"]
