@@ -1,6 +1,7 @@
-"""One layer of Llama for one new token a sequence, with the keys and values of t tokens in a cache.
+"""The L layers of Llama for one new token a sequence, with the keys and values of t tokens in a cache.
 
-The cache is read once and not copied: scores with it and with the new token's own key share a softmax.
+The cache is read once and not copied: scores with it and with the new token's own key share a softmax. The keys and
+values of the new token are collected, a layer after the other, to be put into the cache.
 """
 
 from __future__ import annotations
@@ -28,39 +29,47 @@ def mlp(x, gate, up, down):
     return (sa.silu(x @ gate) * (x @ up)) @ down
 
 
+@sa.scope
+def layer(x, weights, angles):
+    keys, values, norm1, wq, wk, wv, wo, norm2, gate, up, down = weights
+    normal = sa.rms_norm(x, norm1.shape, norm1, eps=1e-5)
+    out, k, v = attention(normal, keys, values, wq, wk, wv, wo, *angles)
+    x = x + out
+    return x + mlp(sa.rms_norm(x, norm2.shape, norm2, eps=1e-5), gate, up, down), (k, v)
+
+
 def decode_step(
     x: "b d",
-    keys: "b g t k",
-    values: "b g t k",
+    keys: "L b g t k",
+    values: "L b g t k",
     cos: "k/2",
     sin: "k/2",
-    norm1: "d",
-    wq: "d g r k",
-    wk: "d g k",
-    wv: "d g k",
-    wo: "g r k d",
-    norm2: "d",
-    gate: "d f",
-    up: "d f",
-    down: "f d",
+    norm1: "L d",
+    wq: "L d g r k",
+    wk: "L d g k",
+    wv: "L d g k",
+    wo: "L g r k d",
+    norm2: "L d",
+    gate: "L d f",
+    up: "L d f",
+    down: "L f d",
 ):
-    normal = sa.rms_norm(x, norm1.shape, norm1, eps=1e-5)
-    out, k, v = attention(normal, keys, values, wq, wk, wv, wo, cos, sin)
-    x = x + out
-    return x + mlp(sa.rms_norm(x, norm2.shape, norm2, eps=1e-5), gate, up, down), k, v
+    layers = (keys, values, norm1, wq, wk, wv, wo, norm2, gate, up, down)
+    x, (k, v) = sa.repeat("L", layer, x, xs=layers, consts=(cos, sin), collect=True)
+    return x, k, v
 
 
 def reference(sizes):
     import torch
     from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
-    b, t, d, g, r, k, f = (sizes[n] for n in "btdgrkf")
+    b, t, d, g, r, k, f, layers = (sizes[n] for n in (*"btdgrkf", "L"))
 
     def turn(x, cos, sin):
         pairs = torch.complex(*x.chunk(2, dim=-1)) * torch.complex(cos, sin)
         return torch.cat([pairs.real, pairs.imag], dim=-1)
 
-    def forward(x, keys, values, cos, sin, norm1, wq, wk, wv, wo, norm2, gate, up, down):
+    def one(x, cos, sin, keys, values, norm1, wq, wk, wv, wo, norm2, gate, up, down):
         y = rms_norm(x, (d,), norm1, 1e-5)
         q, k, v = (torch.tensordot(y, w.reshape(d, -1, w.shape[-1]), dims=1) for w in (wq, wk, wv))
         q, k = turn(q, cos, sin), turn(k, cos, sin)
@@ -71,23 +80,31 @@ def reference(sizes):
         y = rms_norm(x, (d,), norm2, 1e-5)
         return x + (silu(y @ gate) * (y @ up)) @ down, k, v
 
+    def forward(x, keys, values, cos, sin, *weights):
+        made = []
+        for stacked in zip(keys, values, *weights, strict=True):
+            x, k, v = one(x, cos, sin, *stacked)
+            made.append((k, v))
+        return x, *(torch.stack(rows) for rows in zip(*made, strict=True))
+
     shapes = ((d,), (d, g, r, k), (d, g, k), (d, g, k), (g, r, k, d), (d,), (d, f), (d, f), (f, d))
     angles = torch.rand(k // 2)
-    cache = (torch.randn(b, g, t, k), torch.randn(b, g, t, k))
-    weights = (torch.randn(shape) for shape in shapes)
+    cache = (torch.randn(layers, b, g, t, k), torch.randn(layers, b, g, t, k))
+    weights = (torch.randn(layers, *shape) for shape in shapes)
     return forward, (torch.randn(b, d), *cache, angles.cos(), angles.sin(), *weights)
 
 
 PRODUCTS = "4*b*d*g*k*(r + 1) + 4*b*g*r*t*k + 2*b*g*r*k + 6*b*d*f"
+REST = "6*b*g*r*(t + 1) + 2*b*g*r*k + 3*b*f + 3*b*g*k*(r + 1) + 2*b*d + 2*b*(4*d + 3)"
 worked = sa.Worked(
     build=decode_step,
     params=("norm1", "wq", "wk", "wv", "wo", "norm2", "gate", "up", "down"),
     formulas={
-        "flops": (f"{PRODUCTS} + 6*b*g*r*(t + 1) + 2*b*g*r*k + 3*b*f + 3*b*g*k*(r + 1) + 2*b*d + 2*b*(4*d + 3)"),
-        "matmul_flops": PRODUCTS,
-        "params": "2*d*g*k*(r + 1) + 3*d*f + 2*d",
+        "flops": f"L*({PRODUCTS} + {REST})",
+        "matmul_flops": f"L*({PRODUCTS})",
+        "params": "L*(2*d*g*k*(r + 1) + 3*d*f + 2*d)",
     },
     reference=reference,
-    tiny={"b": 2, "t": 5, "d": 7, "g": 3, "r": 4, "k": 6, "f": 11},
-    note="4*b*g*t*k bytes of cache are read for 4*b*g*r*t*k operations: r a byte, whatever b and t are",
+    tiny={"b": 2, "t": 5, "d": 7, "g": 3, "r": 4, "k": 6, "f": 11, "L": 8},
+    note="4*b*g*t*k bytes of cache are read a layer for 4*b*g*r*t*k operations: r a byte, whatever b and t are",
 )

@@ -1,4 +1,4 @@
-"""An LSTM over s steps: four gates, each from the input and from the last hidden state; the last state is returned."""
+"""An LSTM over s steps: four gates, each from the input and from the last hidden state; all states are returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def cell(state, x, weights):
     gates = (x @ w_input.T + b_input) + (hidden @ w_hidden.T + b_hidden)
     keep_in, forget, candidate, out = sa.chunk(gates, 4, axis=-1)
     memory = sa.sigmoid(forget) * memory + sa.sigmoid(keep_in) * sa.tanh(candidate)
-    return sa.sigmoid(out) * sa.tanh(memory), memory
+    hidden = sa.sigmoid(out) * sa.tanh(memory)
+    return (hidden, memory), hidden
 
 
 def lstm(
@@ -27,7 +28,9 @@ def lstm(
     b_hidden: "4*h",
 ):
     steps = einops.rearrange(x, "b s d -> s b d")
-    return sa.repeat("s", cell, (hidden, memory), xs=steps, consts=(w_input, w_hidden, b_input, b_hidden))
+    weights = (w_input, w_hidden, b_input, b_hidden)
+    last, states = sa.repeat("s", cell, (hidden, memory), xs=steps, consts=weights, collect=True)
+    return einops.rearrange(states, "s b h -> b s h"), *last
 
 
 def reference(sizes):
@@ -38,8 +41,8 @@ def reference(sizes):
     def forward(x, hidden, memory, *weights):
         module = torch.nn.LSTM(d, h, batch_first=True, dtype=x.dtype)
         named = dict(zip(("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"), weights, strict=True))
-        _, last = torch.func.functional_call(module, named, (x, (hidden[None], memory[None])))
-        return tuple(state[0] for state in last)
+        states, last = torch.func.functional_call(module, named, (x, (hidden[None], memory[None])))
+        return states, *(state[0] for state in last)
 
     shapes = ((4 * h, d), (4 * h, h), (4 * h,), (4 * h,))
     state = (torch.randn(b, h), torch.randn(b, h))

@@ -97,7 +97,7 @@ def test_exemptions_are_earned(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DisagreementError, match="is right"):
         room.counter_agrees(Case("matmul", dict(WORKED["matmul"].tiny)))
     with pytest.raises(DisagreementError, match="bytes of"):
-        room.bytes_agree(Case("transformer_block", dict(WORKED["transformer_block"].tiny)))
+        room.bytes_agree(Case("transformer", dict(WORKED["transformer"].tiny)))
 
 
 @pytest.mark.parametrize("name", ["relu", "llama", "mixture_of_experts", "sliding_window_attention"])

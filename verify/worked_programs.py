@@ -84,23 +84,27 @@ def linear_attention(m: Machine, x: Array, *weights: Array) -> Array:
 
 def lstm(_: Machine, x: Array, hidden: Array, memory: Array, *weights: Array) -> tuple[Array, Array]:
     w_input, w_hidden, b_input, b_hidden = weights
+    states = []
     for t in range(x.shape[1]):
         gates = (x[:, t] @ w_input.T + b_input) + (hidden @ w_hidden.T + b_hidden)
         keep, forget, candidate, out = np.split(gates, 4, axis=1)
         memory = each("sigmoid", forget) * memory + each("sigmoid", keep) * each("tanh", candidate)
         hidden = each("sigmoid", out) * each("tanh", memory)
-    return hidden, memory
+        states.append(hidden)
+    return np.stack(states, axis=1), hidden, memory
 
 
-def gru(_: Machine, x: Array, hidden: Array, *weights: Array) -> Array:
+def gru(_: Machine, x: Array, hidden: Array, *weights: Array) -> tuple[Array, Array]:
     w_input, w_hidden, b_input, b_hidden = weights
+    states = []
     for t in range(x.shape[1]):
         reset, update, new = np.split(x[:, t] @ w_input.T + b_input, 3, axis=1)
         by_reset, by_update, by_new = np.split(hidden @ w_hidden.T + b_hidden, 3, axis=1)
         update = each("sigmoid", update + by_update)
         new = each("tanh", new + each("sigmoid", reset + by_reset) * by_new)
         hidden = (1 - update) * new + update * hidden
-    return hidden
+        states.append(hidden)
+    return np.stack(states, axis=1), hidden
 
 
 PROGRAMS: dict[str, Callable[..., Any]] = {

@@ -38,6 +38,8 @@ def visits(graph: Graph, cost: Cost, times: Expr = 1, scope: str = "") -> Iterat
         here = f"{scope}/{op.scope}" if scope and op.scope else scope or op.scope
         if op.kind == "repeat":
             yield from visits(op.attrs["body"], cost, times * op.attrs["n"], here)
+            if len(op.outputs) > op.attrs["carry"]:
+                yield Visit(op, graph, times, here)  # what it collects may have to be copied together
         elif op.kind == "cond":
             yield from visits(dearest(op.attrs["branches"], cost), cost, times, here)
         else:

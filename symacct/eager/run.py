@@ -74,8 +74,9 @@ class _Meter:
         self.peak = 0
         self.alive: list[dict[int, Any]] = []
 
-    def look(self) -> None:
-        storages = [t.untyped_storage() for values in self.alive for t in values.values()]
+    def look(self, more: Iterable[Any] = ()) -> None:
+        tensors = [t for values in self.alive for t in values.values()]
+        storages = [t.untyped_storage() for t in (*tensors, *more)]
         sizes = {s._cdata: s.nbytes() for s in storages}  # noqa: SLF001 # what tells two storages apart, empty or on meta
         self.peak = max(self.peak, sum(sizes.values()))
 
@@ -138,13 +139,24 @@ def _run_op(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
 
 
 def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter) -> list[Any]:
+    """Run the bodies; what is collected is put in its place, among `alive`, as soon as it is made."""
     carries, stacked = op.attrs["carry"], op.attrs["xs"]
     carry, xs, consts = tensors[:carries], tensors[carries : carries + stacked], tensors[carries + stacked :]
-    meter.alive.append(dict(enumerate(xs + consts)))
-    for i in range(whole(op.attrs["n"], sizes)):
-        carry = _execute(op.attrs["body"], sizes, [*carry, *(x[i] for x in xs), *consts], meter)
+    alive = dict(enumerate(xs + consts))
+    collected: list[Any] = []
+    meter.alive.append(alive)
+    times = whole(op.attrs["n"], sizes)
+    for i in range(times):
+        made = _execute(op.attrs["body"], sizes, [*carry, *(x[i] for x in xs), *consts], meter)
+        carry, rows = made[:carries], made[carries:]
+        if not i:
+            collected = [row.new_empty((times, *row.shape)) for row in rows]
+            alive |= dict(enumerate(collected, len(alive)))
+            meter.look(made)
+        for place, row in zip(collected, rows, strict=True):
+            place[i] = row
     meter.alive.pop()
-    return carry
+    return [*carry, *collected]
 
 
 def _numbers(value: Any, sizes: Mapping[str, int]) -> Any:

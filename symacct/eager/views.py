@@ -31,6 +31,13 @@ def detach(x: Any) -> Any:
     return x.detach()
 
 
+def stack(*tensors: Any) -> Any:
+    """Run a stack along a new first axis: what a repeat collects."""
+    import torch
+
+    return torch.stack(tensors)
+
+
 def concat(*tensors: Any, axis: int) -> Any:
     """Run a concatenation."""
     import torch
@@ -40,6 +47,7 @@ def concat(*tensors: Any, axis: int) -> Any:
 
 KINDS: dict[str, Callable[..., Any]] = {
     "concat": concat,
+    "stack": stack,
     "detach": detach,
     "expand": expand,
     "permute": permute,

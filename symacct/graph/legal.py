@@ -5,8 +5,8 @@
   yields has the role `output`.
 - A tensor owns its memory, or lies in that of an earlier tensor of its dtype that does.
 - An einsum has the axes of its tensors. The body of a repeat takes its carries, slices of what is stacked, and
-  constants, and yields carries of the same shapes and dtypes; the branches of a conditional take and yield the same.
-  Bodies and branches are legal.
+  constants, and yields carries of the same shapes and dtypes, then what is collected; the branches of a conditional
+  take and yield the same. Bodies and branches are legal.
 
 That shapes are those which rules announce is `symacct.rules.check_shapes`: a graph knows no rules.
 """
@@ -178,8 +178,14 @@ def _faults_of_repeat(op: Op, graph: Graph) -> Iterator[str]:
         yield f"{told(short[0])} is stacked and not {n} long"
         return
     sliced = [t._replace(shape=t.shape[1:]) for t in stacked]
-    yield from _faults_of_part("its body", body, [*given[:carry], *sliced, *given[carry + xs :]], given[:carry])
-    yield from _differences("it makes what its carries are not", [graph.tensors[i] for i in op.outputs], given[:carry])
+    made = [graph.tensors[i] for i in op.outputs]
+    if short := [t for t in made[carry:] if t.shape[:1] != (n,)]:
+        yield f"{told(short[0])} is collected and not {n} long"
+        return
+    rows = [t._replace(shape=t.shape[1:]) for t in made[carry:]]
+    inside = [*given[:carry], *sliced, *given[carry + xs :]]
+    yield from _faults_of_part("its body", body, inside, [*given[:carry], *rows])
+    yield from _differences("it makes what its carries are not", made[:carry], given[:carry])
 
 
 def _faults_of_cond(op: Op, graph: Graph) -> Iterator[str]:

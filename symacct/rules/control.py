@@ -1,18 +1,45 @@
-"""Repeats and branches: their work is that of the graphs inside, which accounts visit one by one."""
+"""Repeats and branches: their work is that of the graphs inside, which accounts visit one by one.
+
+What a repeat collects is written by its iterations, each in its place: it moves nothing more. What an iteration did not
+make (a slice of it, what it was given, the same tensor twice) is read and written once more; so is all of it in torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from symacct.graph import Condition, Graph, Op, Tensor, size_conditions
-from symacct.rules.rule import Attrs, Out, Rule, no_work, touch_nothing
+from symacct.rules.rule import Attrs, Out, Read, Rule, no_work, touch_nothing, whole
 
 
 def shape_of_repeat(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the carry as the body leaves it."""
-    body = attrs["body"]
+    """Return the carry as the body leaves it, and what is collected, stacked along a new first axis."""
+    body, carries = attrs["body"], attrs["carry"]
     yielded = [body.tensors[i] for i in body.outputs]
-    return tuple(Out(t.shape, t.dtype, strides=t.strides) for t in yielded)
+    carry = tuple(Out(t.shape, t.dtype, strides=t.strides) for t in yielded[:carries])
+    return (*carry, *(Out((attrs["n"], *t.shape), t.dtype) for t in yielded[carries:]))
+
+
+def collected_twice(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Return what is collected and not written in its place: what the body did not make, or has twice."""
+    return tuple(whole(graph, i) for i, in_place in _collected(op) if not in_place)
+
+
+def stacked(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Return what is collected and was written in its place, where torch writes it elsewhere and stacks it."""
+    return tuple(whole(graph, i) for i, in_place in _collected(op) if in_place)
+
+
+def _collected(op: Op) -> list[tuple[int, bool]]:
+    """Return the outputs that are collected, each with whether an iteration writes it in its place."""
+    body, carries = op.attrs["body"], op.attrs["carry"]
+    out, taken = [], set(body.inputs)
+    for made, i in zip(body.outputs[carries:], op.outputs[carries:], strict=True):
+        tensor = body.tensors[made]
+        owner = body.tensors[made if tensor.storage is None else tensor.storage]
+        out.append((i, owner.id not in taken and owner.numel == tensor.numel))
+        taken.add(owner.id)
+    return out
 
 
 def conditions_of_repeat(op: Op, _graph: Graph) -> list[Condition]:
@@ -30,6 +57,14 @@ def shape_of_cond(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
 
 
 RULES = {
-    "repeat": Rule("control", shape_of_repeat, no_work, touch_nothing, touch_nothing, conditions=conditions_of_repeat),
+    "repeat": Rule(
+        "control",
+        shape_of_repeat,
+        no_work,
+        collected_twice,
+        collected_twice,
+        conditions=conditions_of_repeat,
+        copies=stacked,
+    ),
     "cond": Rule("control", shape_of_cond, no_work, touch_nothing, touch_nothing),
 }

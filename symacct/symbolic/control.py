@@ -11,6 +11,7 @@ from symacct.graph import Graph, Tensor
 from symacct.rules.rule import show_shape
 from symacct.rules.strides import plain
 from symacct.symbolic.builder import Builder, caller
+from symacct.symbolic.dispatch import run
 from symacct.symbolic.size import Dim, unwrap
 from symacct.symbolic.tensor import Symbolic, record
 from symacct.symbolic.tree import flatten, matched, rebuild
@@ -18,7 +19,9 @@ from symacct.symbolic.tree import flatten, matched, rebuild
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: Any = ()) -> Any:
+def repeat(
+    n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: Any = (), *, collect: bool = False
+) -> Any:
     """Run ``carry = body(carry, xs[i], consts)`` n times: n bodies, worked out once.
 
     Parameters
@@ -27,22 +30,28 @@ def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: A
         How often: a number, or a name such as ``"L"``.
     body
         A function of the carry, of one slice of `xs`, and of `consts` (the last two only where they are given). It
-        returns the next carry, in the same shapes.
+        returns the next carry, in the same shapes; with `collect` a pair, ``(carry, made)``.
     carry
-        A tensor, or a tuple, list or dict of tensors.
+        A tensor, or a tuple, list or dict of tensors; ``()`` for none, where something is collected.
     xs
         Tensors with a leading axis of n: the parameters of each iteration, stacked.
     consts
         Tensors that every iteration shares: tied parameters.
+    collect
+        Whether what each iteration makes besides its carry is kept, stacked along a new first axis of n. It is written
+        in its place at once, so it moves nothing more, unless it is a tensor that the iteration did not make. Under the
+        layout ``"torch"`` it is copied together at the end, as by ``torch.stack``.
 
     Returns
     -------
-    The carry after the last iteration.
+    The carry after the last iteration; with `collect` the pair of it and of what was collected.
 
     Raises
     ------
     ShapeError
         If the carry changes shape, or `xs` is not n long: then iterations differ, and must be written out.
+    GraphError
+        If the body returns something else than what it was given, or with `collect` no pair.
 
     Examples
     --------
@@ -51,12 +60,20 @@ def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: A
     ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
     >>> sa.account(network).matmul_flops
     2*L*b*d**2
+    >>> def states(x: "s b d", h: "b d", w: "d d"):
+    ...     def step(h, x, w):
+    ...         h = sa.tanh(x + h @ w)
+    ...         return h, h
+    ...     return sa.repeat("s", step, h, xs=x, consts=w, collect=True)
+    >>> graph = sa.account(states).graph
+    >>> [graph.tensors[i].shape for i in graph.outputs]
+    [(b, d), (s, b, d)]
 
     """
     tensors = [*flatten(carry), *flatten(xs), *flatten(consts)]
     builder = next((t.builder for t in tensors if isinstance(t, Symbolic)), None)
     if builder is None:
-        return _loop(n, body, carry, xs, consts)
+        return _loop(n, body, carry, xs, consts, collect=collect)
     _all_symbolic("repeat", tensors)
     size = unwrap(n) if type(n) is Dim else builder.size(n, "n")
     for t in flatten(xs):
@@ -67,12 +84,25 @@ def repeat(n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: A
         start = _inside(inner, carry)
         slices = [_inside(inner, xs, sliced=True)] if flatten(xs) else []
         shared = [_inside(inner, consts)] if flatten(consts) else []
-        graph = _finished(inner, matched(carry, body(start, *slices, *shared)), "repeat")
-    for t, i in zip(flatten(carry), graph.outputs, strict=True):
+        left, ys = _pair(body(start, *slices, *shared), collect=collect)
+        graph = _finished(inner, [*matched(carry, left), *flatten(ys)], "repeat")
+    for t, i in zip(flatten(carry), graph.outputs, strict=False):
         _stays(t.tensor, graph.tensors[i])
     attrs = {"n": size, "body": graph, "carry": len(flatten(carry)), "xs": len(flatten(xs))}
     made = record("repeat", tensors, attrs)
-    return rebuild(carry, made if isinstance(made, tuple) else (made,))
+    outputs = iter(made if isinstance(made, tuple) else (made,))
+    last = rebuild(carry, outputs)
+    return (last, rebuild(ys, outputs)) if collect else last
+
+
+def _pair(returned: Any, *, collect: bool) -> tuple[Any, Any]:
+    """Return the carry that a body returns and what is collected of it."""
+    if not collect:
+        return returned, ()
+    if not isinstance(returned, tuple) or len(returned) != 2 or not flatten(returned[1]):
+        msg = f"repeat: with collect=True a body returns a pair, the next carry and what it made{caller()}"
+        raise GraphError(msg)
+    return returned
 
 
 def _all_symbolic(what: str, values: Sequence[Any]) -> None:
@@ -95,9 +125,9 @@ def _told(what: Any) -> str:
     return show_shape(what) if isinstance(what, tuple) else what or "the account's dtype"
 
 
-def _loop(n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any) -> Any:
+def _loop(n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any, *, collect: bool) -> Any:
     """Run a repeat on real tensors."""
-    given = flatten(xs)
+    given, rows = flatten(xs), []
     lengths = {len(x) for x in given} | ({n} if type(n) is int else set())
     if len(lengths) != 1 or min(lengths) < 1:
         counts = " and ".join(map(str, sorted(lengths)))
@@ -105,9 +135,12 @@ def _loop(n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any) ->
         raise SizeError(msg)
     for i in range(lengths.pop()):
         slices = [rebuild(xs, [t[i] for t in given])] if given else []
-        result = body(carry, *slices, *([consts] if flatten(consts) else []))
-        carry = rebuild(carry, matched(carry, result))
-    return carry
+        left, ys = _pair(body(carry, *slices, *([consts] if flatten(consts) else [])), collect=collect)
+        carry = rebuild(carry, matched(carry, left))
+        rows.append(flatten(ys))
+    if not collect:
+        return carry
+    return carry, rebuild(ys, [run("stack", made, {}) for made in zip(*rows, strict=True)])
 
 
 def _inside(inner: Builder, values: Any, *, sliced: bool = False) -> Any:

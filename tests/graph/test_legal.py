@@ -166,6 +166,19 @@ def test_every_fault_of_a_repeat_is_named(attrs, said):
         check(repeat(**attrs))
 
 
+def test_what_a_repeat_collects_is_as_long_as_it_runs():
+    def network(x: "b d", w: "L d d"):
+        return sa.repeat("L", lambda h, w: (h @ w, h.sum(1)), x, xs=w, collect=True)
+
+    graph = sa.account(network).graph
+    check(graph)
+    (op,) = graph.ops
+    for shape, said in (((D, B), "is collected and not L long"), ((name("L"), D), "its body yields other than")):
+        wrong = tuple(t._replace(shape=shape) if t.id == op.outputs[1] else t for t in graph.tensors)
+        with pytest.raises(GraphError, match=said):
+            check(graph._replace(tensors=wrong))
+
+
 def conditional(p="", **attrs) -> Graph:
     def layer(p, x):
         return sa.cond(p.sum() > 0, lambda x: x @ x, lambda x: x, x)

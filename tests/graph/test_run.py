@@ -77,10 +77,18 @@ class Simulation:
     def inside(self, op: Op, taken: list, outside: list) -> list:
         if op.kind == "cond":
             return self.run(op.attrs["branches"][self.branch], taken[1:], outside)
-        carry, rest = taken[: op.attrs["carry"]], taken[op.attrs["carry"] :]
-        for _ in range(evaluate(op.attrs["n"], self.sizes)):
-            carry = self.run(op.attrs["body"], [*carry, *rest], [*outside, *rest])
-        return carry
+        body, carries, times = op.attrs["body"], op.attrs["carry"], evaluate(op.attrs["n"], self.sizes)
+        carry, rest = taken[:carries], [*taken[carries:]]
+        collected: list = []
+        for _ in range(times):
+            made = self.run(body, [*carry, *taken[carries:]], [*outside, *rest])
+            if len(made) > carries and not collected:
+                rows = [self.memory(body.tensors[i]) for i in body.outputs[carries:]]
+                collected = [(i, times * size) for i, size in rows]
+                rest += collected
+                self.look(outside, rest, made)
+            carry = made[:carries]
+        return [*carry, *collected]
 
     branch = 0
 

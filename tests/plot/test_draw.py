@@ -82,7 +82,7 @@ def texts(figure) -> list[str]:
 SIZES = {"b": 4, "s": 512, "d": 1024, "f": 4096, "h": 16, "k": 64}
 
 
-@pytest.mark.parametrize("which", ["mlp", "multi_head_attention", "transformer_block"])
+@pytest.mark.parametrize("which", ["mlp", "multi_head_attention", "transformer"])
 @pytest.mark.parametrize("ridge", [0.2, 20, 295, 10**9])
 def test_colours_say_what_bounds_at_these_sizes(which, ridge):
     account = sa.load_worked(FILES[which]).account()

@@ -24,7 +24,7 @@ from verify.worked_programs import PROGRAMS
 
 WORKED = {path.stem: sa.load_worked(path) for path in sorted(Path(__file__).parents[2].glob("graphs/*.py"))}
 
-REPEATED = ("deep_network", "gpt2", "gru", "llama", "lstm", "vit")
+REPEATED = ("decode_step", "deep_network", "gpt2", "gru", "llama", "lstm", "vit")
 """Graphs with a repeat."""
 
 LOOKED_UP = ("gpt2", "llama", "mixture_of_experts")
@@ -175,19 +175,26 @@ def times_of(graph: Graph) -> str:
 
 
 def loops_agree(case: tuple[str, int]) -> None:
-    """A repeat costs what the same loop in Python costs, written out."""
+    """A repeat costs what the same loop in Python costs, written out; what it collects is stacked there."""
     name, times = case
 
-    def loop(_n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any = None) -> Any:
+    def loop(
+        _n: Any, body: Callable[..., Any], carry: Any, xs: Any, consts: Any = None, *, collect: bool = False
+    ) -> Any:
+        made = []
         for i in range(times):
             one = tuple(x[i] for x in xs) if isinstance(xs, tuple) else xs[i]
             carry = body(carry, one) if consts is None else body(carry, one, consts)
-        return carry
+            if collect:
+                carry, one = carry
+                made.append(one if isinstance(one, tuple) else (one,))
+        stacked = [sa.stack(list(rows)) for rows in zip(*made, strict=True)]
+        return (carry, stacked[0] if len(stacked) == 1 else tuple(stacked)) if collect else carry
 
     sizes = {times_of(account_of(name).graph): times}
-    repeated = WORKED[name].account(sizes=sizes)
+    repeated = WORKED[name].account(sizes=sizes, layout="torch")
     with mock.patch.object(sa, "repeat", loop):
-        written_out = WORKED[name].account(sizes=sizes)
+        written_out = WORKED[name].account(sizes=sizes, layout="torch")
     for quantity in ("flops", "matmul_flops", "bytes"):
         agree(repeated.total(quantity), written_out.total(quantity), f"{quantity} of {name}, {times} times")
 

@@ -23,7 +23,7 @@ def mlp(x, up, up_bias, down, down_bias):
     return sa.gelu(x @ up + up_bias, approximate="tanh") @ down + down_bias
 
 
-def transformer_block(
+def transformer(
     x: "b s d",
     norm1: "d",
     shift1: "d",
@@ -61,7 +61,7 @@ def reference(sizes):
 
 
 worked = sa.Worked(
-    build=transformer_block,
+    build=transformer,
     params=(
         *("norm1", "shift1", "qkv", "qkv_bias", "out", "out_bias"),
         *("norm2", "shift2", "up", "up_bias", "down", "down_bias"),
