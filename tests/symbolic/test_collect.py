@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import symacct as sa
+from symacct.errors import GraphError
 from symacct.expr import name, read
 from symacct.graph import check
 from symacct.rules import check_shapes
@@ -86,3 +87,17 @@ def test_collecting_nests_and_needs_no_carry():
     assert stacked.shape == (name("n"), name("m"), D)
     assert made.total("flops") == read("n*m*d")
     assert made.total("bytes") == read("4*n*m*d")
+
+
+REFUSED = {
+    "no pair": (lambda h, w: h @ w, "with collect=True a body returns a pair, the next carry and what it made"),
+    "nothing collected": (lambda h, w: (h @ w, ()), "with collect=True a body returns a pair"),
+    "a number": (lambda h, w: (h @ w, 3), "the body must return tensors that it made"),
+}
+
+
+@pytest.mark.parametrize(("body", "said"), REFUSED.values(), ids=REFUSED)
+def test_bodies_that_collect_nothing_are_refused_with_the_line(body, said):
+    with pytest.raises(GraphError, match=said) as caught:
+        sa.account(lambda x, w: sa.repeat("L", body, x, xs=w, collect=True), x="b d", w="L d d")
+    assert "test_collect.py:" in str(caught.value)

@@ -202,21 +202,6 @@ def test_a_stacked_parameter_keeps_its_strides():
 
 
 REFUSED = {
-    "no pair where something is collected": (
-        lambda x, w: sa.repeat("L", lambda h, w: h @ w, x, xs=w, collect=True),
-        GraphError,
-        r"repeat: with collect=True a body returns a pair, the next carry and what it made",
-    ),
-    "nothing collected": (
-        lambda x, w: sa.repeat("L", lambda h, w: (h @ w, ()), x, xs=w, collect=True),
-        GraphError,
-        r"repeat: with collect=True a body returns a pair",
-    ),
-    "a number collected": (
-        lambda x, w: sa.repeat("L", lambda h, w: (h @ w, 3), x, xs=w, collect=True),
-        GraphError,
-        r"repeat: the body must return tensors that it made",
-    ),
     "another shape": (
         lambda x, w: sa.repeat("L", lambda h, w: (h @ w)[:, :1], x, xs=w),
         ShapeError,
