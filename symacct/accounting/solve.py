@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -102,7 +102,22 @@ def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
     """See `Account.solve`."""
     n = axis_name(account, axis)
     quantity, wanted = _target(target)
-    gap = numerator(add((account.total(quantity), -wanted)))
+    shown = to_text(wanted) if isinstance(wanted, Poly) else str(target[quantity])
+    return reaching(account.total(quantity), wanted, n, (quantity, shown), account.conditions)
+
+
+def reaching(
+    total: Expr, wanted: Expr, n: str, told: tuple[str, str], conditions: Iterable[Condition] = ()
+) -> Solution:
+    """Return where a total reaches what is wanted as the size n varies; `told` names both for print.
+
+    Raises
+    ------
+    InconclusiveError
+        Where there is no closed form.
+
+    """
+    gap = numerator(add((total, -wanted)))
     inside = {x for m in terms_of(gap) for a, _ in m if isinstance(a, Call) for arg in a.args for x in names_in(arg)}
     if n in inside:
         msg = (
@@ -118,10 +133,9 @@ def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
         msg = f"degree {degree(gap, n)} in {n} with {one_of(sorted(others))} still names; give these sizes as numbers"
         raise InconclusiveError(msg)
     roots = positive_roots(gap, n)
-    regions = None if others else _regions(account.total(quantity), wanted, n, roots)
-    shown = to_text(wanted) if isinstance(wanted, Poly) else str(target[quantity])
-    derived = tuple(c for c in account.conditions if c.kind != "stated")
-    return Solution(quantity, shown, n, roots, regions, derived)
+    regions = None if others else _regions(total, wanted, n, roots)
+    derived = tuple(c for c in conditions if c.kind != "stated")
+    return Solution(*told, n, roots, regions, derived)
 
 
 def _target(target: Mapping[str, Any]) -> tuple[str, Expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from symacct.accounting.costs import FEW, Ask, Formats, Layout, Moved, asker, cost, gathered
@@ -25,7 +25,8 @@ Term: TypeAlias = tuple[str, Expr]
 class Step:
     """One operation of an account, all its runs together: what it computes, its work, and the bytes it moves.
 
-    Under the layout ``"torch"`` the copies that lay a tensor out are read and written besides.
+    Under the layout ``"torch"`` the copies that lay a tensor out are read and written besides. `parts` are the
+    operations that run as this one: several where kernels are fused.
     """
 
     label: str
@@ -36,6 +37,7 @@ class Step:
     work: Work
     reads: tuple[Term, ...]
     writes: tuple[Term, ...]
+    parts: tuple[Visit, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def bytes(self) -> Expr:
@@ -80,6 +82,7 @@ def _step(visit: Visit, ask: Ask) -> Step:
         _repeated(work, times),
         terms(reads) + terms(copies, "{}, to copy it"),
         terms(writes) + terms(copies, "copy of {}"),
+        (visit,),
     )
 
 
@@ -100,7 +103,8 @@ def _fused(found: Sequence[Visit], ask: Ask, formats: Formats, layout: Layout) -
                 tuple([(graph.tensors[r.tensor].name, _scaled(formats.bytes_of(r, graph), times)) for r in touched])
                 for touched in (kernel.reads, kernel.writes)
             ]
-            yield Step(_label(kernel, ask, graph), "fused", "fused", scope, times, _repeated(work, times), *moved)
+            label, parts = _label(kernel, ask, graph), tuple([visit._replace(op=part) for part in kernel.ops])
+            yield Step(label, "fused", "fused", scope, times, _repeated(work, times), *moved, parts)
 
 
 def _label(kernel: Kernel, ask: Ask, graph: Graph) -> str:
