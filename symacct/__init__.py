@@ -29,6 +29,8 @@ _ROOMS = {
         sqrt stack tanh tile top_k transfer tril triu where window_mask zeros
     """,
     "symacct.hardware": "Device device devices link load_devices peak",
+    "symacct.measuring.calibration": "calibrate",
+    "symacct.measuring.timing": "measure",
     "symacct.nests": "lower_bound orders",
     "symacct.plot": "draw",
     "symacct.symbolic.control": "cond repeat scope",

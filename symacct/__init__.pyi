@@ -288,6 +288,12 @@ from symacct.hardware import (
 from symacct.hardware import (
     peak as peak,
 )
+from symacct.measuring.calibration import (
+    calibrate as calibrate,
+)
+from symacct.measuring.timing import (
+    measure as measure,
+)
 from symacct.nests import (
     lower_bound as lower_bound,
 )

@@ -99,12 +99,12 @@ def _fused(found: Sequence[Visit], ask: Ask, formats: Formats, layout: Layout) -
             yield _step(visit, ask)
         elif op is kernel.ops[0]:
             work = summed([ask(part, graph).work for part in kernel.ops])
-            moved = [
+            reads, writes = (
                 tuple([(graph.tensors[r.tensor].name, _scaled(formats.bytes_of(r, graph), times)) for r in touched])
                 for touched in (kernel.reads, kernel.writes)
-            ]
+            )
             label, parts = _label(kernel, ask, graph), tuple([visit._replace(op=part) for part in kernel.ops])
-            yield Step(label, "fused", "fused", scope, times, _repeated(work, times), *moved, parts)
+            yield Step(label, "fused", "fused", scope, times, _repeated(work, times), reads, writes, parts)
 
 
 def _label(kernel: Kernel, ask: Ask, graph: Graph) -> str:

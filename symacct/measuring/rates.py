@@ -1,4 +1,4 @@
-"""What a machine is seen to do: products by dtype, element-wise work inside its caches, and bytes to and from memory."""
+"""What a machine is seen to do: products by dtype, element-wise work in its caches, bytes to and from memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Meter: TypeAlias = Literal["matmul", "vector", "memory", "launch"]
 MATMUL_DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16")
 """The formats of products that are tried; tf32 is fp32 with products rounded, and only CUDA has it."""
 
-MATMUL_SECONDS = {"cpu": 0.05, "cuda": 2e-3}
+MATMUL_SECONDS = {"cpu": 0.1, "cuda": 2e-3}
 """A product is made larger until it takes so long: a peak is not reached by small ones."""
 
 LARGEST = 16384
@@ -25,6 +25,10 @@ ELEMENTS = {"cpu": 2**16, "cuda": 2**20}
 """So many elements of element-wise work stay in the caches."""
 
 FMA_CHAIN = 1024
+ARRAY = 2**27
+"""Bytes, at least, of the arrays that go to and from memory."""
+ARRAY = 2**27
+"""Bytes, at least, of the arrays that go to and from memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,8 @@ class Rate:
 
 
 def rate(meter: Meter, name: str, amount: float, unit: str, measurement: Measurement) -> Rate:
-    """Return an amount of work over the median of its times."""
-    return Rate(meter, name, amount / measurement.median, unit, measurement)
+    """Return an amount of work over the shortest of its times: a peak is what can be done at best."""
+    return Rate(meter, name, amount / measurement.best, unit, measurement)
 
 
 def matmul_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
@@ -127,7 +131,7 @@ def _chain(torch: Any) -> Any:
 def memory_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
     """Yield bytes a second of a copy, of reading alone and of writing alone; of arrays that no cache holds."""
     torch = import_torch()
-    n = max(4 * clock.cache, 2**27) // 4
+    n = max(4 * clock.cache, ARRAY) // 4
     source, target = _random(2, (n,), "fp32", device)
     size = source.numel() * source.element_size()
     kernels: Sequence[tuple[str, int, Call]] = (
@@ -150,4 +154,5 @@ def launch_rate(device: str, seconds: float) -> Rate:
         for _ in range(count):
             x.add_(1.0)
 
-    return rate("launch", "add to one element", count, "launches/s", measure(call, device=device, cold=False, seconds=seconds))
+    took = measure(call, device=device, cold=False, seconds=seconds)
+    return rate("launch", "add to one element", count, "launches/s", took)

@@ -75,13 +75,19 @@ class Measurement:
         return median(self.samples[-third:]) / median(self.samples[:third]) - 1 if third >= 3 else 0.0
 
     @property
+    def _parted(self) -> bool:
+        """Whether three quarters of the last third are slower than three quarters of the first."""
+        third = len(self.samples) // 3
+        return quantiles(self.samples[-third:], n=4)[0] > quantiles(self.samples[:third], n=4)[2]
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """Why not to rely on the figure, a sentence each; none for a good one."""
         out = []
         if self.spread > WIDE:
             low, high = self.quartiles
             out.append(f"TOO WIDE: half of the samples lie between {duration(low)} and {duration(high)}")
-        if self.drift > max(DRIFT, self.spread):
+        if self.drift > DRIFT and self._parted:
             out.append(f"SLOWED DOWN by {self.drift:.0%} from the first third to the last: the machine throttles?")
         return (*out, *self.notes)
 

@@ -82,7 +82,7 @@ def measure(
 
     """
     if not callable(fn):
-        msg = f"{fn!r} cannot be called; give a function, and its inputs after it"
+        msg = f"{fn!r} cannot be called; give a function, and its inputs after it"  # type: ignore[unreachable]
         raise ConventionError(msg)
     if samples < 1 or not seconds > 0:
         msg = f"{samples!r} samples in {seconds!r} s; both are positive"
