@@ -37,6 +37,7 @@ _ROOMS = {
     "symacct.units": "Quantity quantity",
     "symacct.worked": "Worked load_worked",
 }
+_MODULES = ("testing",)
 _WHERE = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 # `bytes` shadows the builtin, so it stays out of star imports
@@ -45,6 +46,8 @@ __all__ = sorted(n for n in _WHERE if n != "bytes")  # noqa: PLE0605
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used; `import symacct` itself loads nothing heavy."""
+    if name in _MODULES:
+        return import_module(f"symacct.{name}")
     if name not in _WHERE:
         msg = f"module 'symacct' has no attribute {name!r}; it has {', '.join(sorted(_WHERE))}"
         raise AttributeError(msg)

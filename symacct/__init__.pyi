@@ -1,5 +1,6 @@
 # What type checkers and editors see of the names that `symacct` loads when they are first used.
 
+from symacct import testing as testing
 from symacct.accounting import (
     Account as Account,
 )

@@ -80,6 +80,10 @@ class MissingPackageError(SymacctError):
     """An optional package is needed and not installed; says which extra brings it."""
 
 
+class StudentError(SymacctError):
+    """Code of a student that does not load, raises, or runs over a limit."""
+
+
 class InconclusiveError(SymacctError):
     """Neither yes nor no could be established; the message says what would decide."""
 

@@ -99,6 +99,8 @@ def _execute(graph: Any, sizes: Mapping[str, int], given: list[Any], meter: _Met
         if op.kind in ("repeat", "cond"):
             _drop(values, leaving.get(at, ()))  # they live on inside, as long as they are used there
         made = _run_op(op, tensors, sizes, meter)
+        if op.einsum and "einsum" not in op.attrs:  # a pattern's own product, whose output may have merged axes
+            made = [made[0].reshape([whole(s, sizes) for s in graph.tensors[op.outputs[0]].shape])]
         for i in reversed(op.outputs):
             values[i] = made.pop()
             _check(graph, i, values[i], sizes, f"operation {op.id} ({op.label})")
@@ -130,7 +132,8 @@ def _run_op(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
     if op.kind not in KINDS:
         msg = f"{op.kind} does not run on torch tensors; these do: {one_of(sorted(KINDS))}"
         raise UnknownOpError(msg)
-    made = KINDS[op.kind](*tensors, **{name: _numbers(value, sizes) for name, value in op.attrs.items()})
+    attrs = {**op.attrs, "einsum": op.einsum} if op.einsum else op.attrs
+    made = KINDS[op.kind](*tensors, **{name: _numbers(value, sizes) for name, value in attrs.items()})
     made = list(made) if isinstance(made, tuple | list) else [made]
     if len(made) != len(op.outputs):
         msg = f"operation {op.id} ({op.label}) gives {len(made)} tensors, the graph says {len(op.outputs)}"

@@ -1,0 +1,145 @@
+"""Property tests of formulas that students write as code: at many sizes, against the truth and real executions."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from symacct.errors import MissingPackageError, StudentError, SymacctError
+from symacct.testing.attempts import OwnFunction, attempt
+from symacct.testing.cases import Case
+from symacct.testing.students import Limits, Student, StudentFunction
+from symacct.testing.truths import truth_of
+
+FLOAT_ERROR = 1e-9
+SMALL = 13
+LARGE = 4096
+
+
+class Held(NamedTuple):
+    """How much was tried: sizes against the truth, and real executions in torch."""
+
+    examples: int
+    executions: int
+
+
+def assert_formula(
+    student: Callable[..., Any] | StudentFunction | str | Path,
+    truth: Any,
+    *,
+    of: str = "flops",
+    arguments: Mapping[str, str] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    execute: bool | None = None,
+    rtol: float = FLOAT_ERROR,
+    examples: int = 200,
+    limits: Limits | None = None,
+    **options: Any,
+) -> Held:
+    """Assert ``student(sizes) == truth(sizes)`` at many sizes, and that real executions in torch agree.
+
+    Parameters
+    ----------
+    student
+        A function of sizes, ``def flops(B, D, K): ...``; with `inputs`, a class or function that makes a
+        ``torch.nn.Module`` of sizes, whose execution is counted. ``"alice.py:flops"``, or a function of a `Student`,
+        runs in a process of its own with limits; a function given as such runs here.
+    truth
+        A formula (text or sympy), a pattern (text with ``->``), a graph, an account, an annotated function, a
+        `Worked`, or the path of a worked file (which is executed here).
+    of
+        Which quantity of a pattern, a graph or a worked file: ``"flops"``, ``"matmul_flops"``, ``"bytes"``,
+        ``"intensity"``. Of a module: ``"matmul_flops"`` (as torch's counter sees them) or ``"params"``.
+    arguments
+        What is given for an argument that is called unlike the truth's size: ``{"batch": "B", "d_model": "h*k"}``.
+    inputs
+        Shapes of a module's tensors in the truth's sizes: ``{"x": "B T D"}``; ``("B T", "V")`` are integers below V.
+    execute
+        Whether a function must agree with real executions of the truth too. None: where torch is installed and counts
+        `of` (``matmul_flops``, or ``flops`` where there are no others, under the convention ``2n``).
+    rtol
+        How far a float may be off, relative; integers and fractions must be equal.
+    examples
+        How many sizes are tried. An execution takes the place of 50.
+    limits
+        Of the process of a student's file.
+    **options
+        `symacct.account`'s, for what is not a formula: ``sizes``, ``convention``, ``dtype``.
+
+    Returns
+    -------
+    Held
+        How much was tried.
+
+    Raises
+    ------
+    AssertionError
+        With the smallest sizes at which they differ (distinct, from 2 on) and both values.
+    SymacctError
+        For a truth that cannot be read or counted.
+    MissingPackageError
+        Without Hypothesis: ``pip install symacct[test]``.
+
+    Examples
+    --------
+    >>> from symacct.testing import assert_formula
+    >>> assert_formula(lambda B, D, K: B * K * (D + D), "2*B*D*K").examples
+    200
+    >>> assert_formula(lambda b, d, k: b * d * k, "b d, d k -> b k")
+    Traceback (most recent call last):
+        ...
+    AssertionError: <lambda>(b=2, d=3, k=4) gives 24, 1/2 of the truth 2*b*d*k = 48
+
+    """
+    held_against = truth_of(truth, of, options, execute=execute)
+    with contextlib.ExitStack() as processes:
+        if isinstance(student, str | Path):
+            file, _, name = str(student).rpartition(":")
+            if not file:
+                msg = f"{str(student)[:80]!r} names no function; write file.py:function"
+                raise StudentError(msg)
+            student = processes.enter_context(Student(file, limits))[name]
+        function = student if isinstance(student, StudentFunction) else OwnFunction(student)
+        case = Case(
+            function.name, attempt(function, held_against.names, arguments or {}, inputs or {}, of), held_against, rtol
+        )
+        tried = _search(case, SMALL if inputs else LARGE, examples)
+        return Held(tried, 0 if inputs else case.executions(examples // 50))
+
+
+def _search(case: Case, largest: int, examples: int) -> int:
+    """Let Hypothesis look for sizes at which something is wrong, and shrink them; return how many were tried."""
+    try:
+        import hypothesis
+        from hypothesis import strategies as st
+    except ImportError:
+        msg = "property tests need Hypothesis; install it: pip install 'symacct[test]'"
+        raise MissingPackageError(msg) from None
+    names, truth = case.truth.names, case.truth
+    size = st.integers(2, SMALL) | st.integers(2, largest)
+    values = st.lists(size, min_size=len(names), max_size=len(names), unique=True)
+    drawn = values.map(lambda v: dict(zip(names, v, strict=True))).filter(truth.legal)
+    settings = hypothesis.settings(
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
+    tried = 0
+
+    def differs(sizes: Mapping[str, int]) -> bool:
+        nonlocal tried
+        tried += 1
+        return bool(case.wrong(sizes))
+
+    try:
+        # the same draws on every run: a mark must not depend on luck
+        smallest = hypothesis.find(drawn, differs, settings=settings, random=random.Random(0))  # noqa: S311
+    except hypothesis.errors.NoSuchExample:
+        if not tried:
+            msg = "no sizes were found that meet the truth's conditions: " + "; ".join(
+                map(str, truth.account.conditions if truth.account else ())
+            )
+            raise SymacctError(msg) from None
+        return tried
+    raise AssertionError(case.wrong(smallest) or f"{case.called(smallest)} is wrong at times and right at others")
