@@ -63,7 +63,7 @@ def assert_formula(
     rtol
         How far a float may be off, relative; integers and fractions must be equal.
     examples
-        How many sizes are tried. An execution takes the place of 50.
+        How many sizes are tried; torch runs at one in 50 as many.
     limits
         Of the process of a student's file.
     **options
@@ -123,7 +123,11 @@ def _search(case: Case, largest: int, examples: int) -> int:
     values = st.lists(size, min_size=len(names), max_size=len(names), unique=True)
     drawn = values.map(lambda v: dict(zip(names, v, strict=True))).filter(truth.legal)
     settings = hypothesis.settings(
-        max_examples=examples, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
     )
     tried = 0
 
