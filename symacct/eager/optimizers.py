@@ -1,0 +1,113 @@
+"""A person's torch optimizer, run on small tensors: which tensors it keeps for a parameter. Their object stays as it was."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from symacct.eager.dtypes import torch_dtype
+
+STEPS = 3
+"""Enough for state that is made when it is first needed; the last step must add none."""
+
+
+class Seen(NamedTuple):
+    """A tensor that an optimizer keeps for a parameter: where it stands in the state, its shape, torch's dtype."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Trial(NamedTuple):
+    """What an optimizer kept for a parameter of a shape; or why it did not run."""
+
+    shape: tuple[int, ...]
+    kept: tuple[Seen, ...]
+    failure: str = ""
+
+
+def groups_of(spec: Any) -> int:
+    """Return how many groups of parameters an optimizer has; what only makes one has one."""
+    return len(spec.param_groups) if hasattr(spec, "param_groups") else 1
+
+
+def try_optimizer(spec: Any, group: int, shape: tuple[int, ...], dtype: str) -> Trial:
+    """Take a few steps on two parameters of a shape, with random gradients; torch's random state is put back."""
+    import torch
+
+    with torch.random.fork_rng(devices=()), torch.enable_grad():
+        torch.manual_seed(0)
+        params = [torch.nn.Parameter(torch.randn(shape).to(torch_dtype(dtype))) for _ in range(2)]
+        try:
+            made = _made(spec, group, params)
+            kept = [_steps(made, params) for _ in range(STEPS)]
+        except Exception as error:  # noqa: BLE001 # a person's code may raise anything; the message is kept
+            return Trial(shape, (), f"{type(error).__name__}: {error}")
+    if kept[-1] != kept[-2]:
+        return Trial(shape, (), f"its state still grew in step {STEPS}")
+    if outside := _outside(made):
+        return Trial(shape, (), f"it keeps tensors outside its state, in {outside!r}")
+    return Trial(shape, kept[-1])
+
+
+def _made(spec: Any, group: int, params: list[Any]) -> Any:
+    """Make an optimizer of some parameters; of an instance a twin that shares nothing with it."""
+    if not hasattr(spec, "param_groups"):
+        return spec(params)
+    own = {name: value for name, value in vars(spec).items() if name not in ("param_groups", "state", "defaults")}
+    hooks = {name: type(value)() for name, value in own.items() if name.endswith("_hooks")}
+    theirs = [p for g in spec.param_groups for p in g["params"]]
+    memo = {id(p): params[i % 2] for i, p in enumerate(theirs)}
+    twin = object.__new__(type(spec))
+    rates = {name: value for name, value in spec.param_groups[group].items() if name not in ("params", "param_names")}
+    vars(twin).update(copy.deepcopy({**own, **hooks, "defaults": spec.defaults}, memo))
+    twin.state = defaultdict(dict)
+    twin.param_groups = [{**copy.deepcopy(rates, memo), "params": params}]
+    return twin
+
+
+def _steps(made: Any, params: list[Any]) -> tuple[Seen, ...]:
+    """Take one step; return what is kept for the first parameter."""
+    import torch
+
+    for p in params:
+        p.grad = torch.randn(p.shape).to(p.dtype)
+    made.step()
+    return tuple(sorted(_tensors(made.state.get(params[0], {}))))
+
+
+def _tensors(value: Any, name: str = "") -> Iterator[Seen]:
+    """Yield the tensors in a state, also in lists and mappings inside it."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield Seen(name, tuple(value.shape), str(value.dtype))
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _tensors(part, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for i, part in enumerate(value):
+            yield from _tensors(part, f"{name}.{i}")
+
+
+def _outside(made: Any) -> str:
+    """Return the name of an attribute that holds tensors of more than one number, besides the parameters."""
+    rates = [{name: value for name, value in g.items() if name != "params"} for g in made.param_groups]
+    theirs = {id(p) for g in made.param_groups for p in g["params"]}
+    places = {name: value for name, value in vars(made).items() if name not in ("param_groups", "state")}
+    for name, value in {**places, "param_groups": rates}.items():
+        if any(seen.shape not in ((), (1,)) for seen in _tensors(_without(value, theirs))):
+            return name
+    return ""
+
+
+def _without(value: Any, theirs: set[int]) -> Any:
+    """Return a value with the parameters themselves left out."""
+    if id(value) in theirs:
+        return None
+    if isinstance(value, Mapping):
+        return {key: _without(part, theirs) for key, part in value.items()}
+    return [_without(part, theirs) for part in value] if isinstance(value, list | tuple) else value
