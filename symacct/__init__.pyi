@@ -295,11 +295,20 @@ from symacct.measuring.calibration import (
 from symacct.measuring.timing import (
     measure as measure,
 )
+from symacct.memory import (
+    bytes_per_parameter as bytes_per_parameter,
+)
+from symacct.memory import (
+    fit as fit,
+)
 from symacct.nests import (
     lower_bound as lower_bound,
 )
 from symacct.nests import (
     orders as orders,
+)
+from symacct.optimizers import (
+    optimizer as optimizer,
 )
 from symacct.plot import (
     draw as draw,

@@ -1,4 +1,4 @@
-"""A person's torch optimizer, run on small tensors: which tensors it keeps for a parameter. Their object stays as it was."""
+"""A person's torch optimizer, run on small tensors: what it keeps for a parameter. Their object stays as it was."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _outside(made: Any) -> str:
     places = {name: value for name, value in vars(made).items() if name not in ("param_groups", "state")}
     for name, value in {**places, "param_groups": rates}.items():
         if any(seen.shape not in ((), (1,)) for seen in _tensors(_without(value, theirs))):
-            return name
+            return str(name)
     return ""
 
 

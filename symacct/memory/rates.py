@@ -8,7 +8,7 @@ from typing import Any
 
 from symacct.dtypes import Policy, policy_of
 from symacct.errors import InconclusiveError
-from symacct.expr import Expr, Number, add, divide, multiply, name, terms_of, to_json, to_text
+from symacct.expr import Expr, Number, add, divide, name, terms_of, to_json, to_text
 from symacct.memory.parameters import Parameter
 from symacct.memory.static import static_entries
 from symacct.optimizers import Optimizer, optimizer

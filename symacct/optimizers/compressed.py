@@ -27,7 +27,7 @@ def adafactor() -> Optimizer:
     ``R += t*(mean of g*g over columns - R)``: a square and a sum of n, a division and a lerp of n/c; C likewise over
     n/r; ``R @ C``: a product with one summand, n multiplies; the mean of R and its clamp: a sum of n/c, a division and
     a comparison of n/(r*c); the quotient n; clamp, rsqrt and ``*g``: 3n; the norms of p and of u: a square and a sum of
-    n each; ``p += a*u``: 2n. A tensor of one axis keeps ``v += t*(g*g - v)`` instead: 4n, then the same 3n, norms and 2n.
+    n each; ``p += a*u``: 2n. A tensor of one axis keeps ``v += t*(g*g - v)`` instead, 4n; the rest is the same.
     State: r + c numbers for a matrix of r*c.
     """
 

@@ -79,7 +79,8 @@ def read_optimizer(spec: Any) -> Optimizer:
         msg = f"the groups of {name} do not keep the same tensors; give an optimizer for each"
         raise InconclusiveError(msg)
     kept, refused = found[0]
-    names = dict.fromkeys(buffer for rank in kept for buffer, _, _ in kept[rank])
+    names = list(dict.fromkeys(buffer for rank in kept for buffer, _, _ in kept[rank]))
+    names += ["state"] if refused and not names else []  # asked for its shape, it says why it is not known
     state = [Buffer(buffer, _rule(buffer, kept, refused, name), _dtype(buffer, kept, name)) for buffer in names]
     return Optimizer(name, tuple(state), None, {}, "its state is read from runs on small tensors")
 
@@ -93,7 +94,7 @@ def _layouts(spec: Any, group: int, name: str) -> tuple[dict[int, Kept], dict[in
             kept[rank] = _layout(spec, group, rank)
         except _Unlike as why:
             refused[rank] = str(why)
-    if not kept:
+    if not set(kept) - {0}:
         msg = f"what {name} keeps cannot be read: {next(iter(refused.values()))}; give a function that makes it, as in "
         raise InconclusiveError(msg + f"lambda params: {name}(params, lr=0.1), or one of the known names")
     return kept, refused
@@ -103,8 +104,8 @@ def _layout(spec: Any, group: int, rank: int) -> Kept:
     """Explain what is kept for parameters of some number of axes."""
     from symacct.eager.optimizers import try_optimizer
 
-    trials = {dtype: [try_optimizer(spec, group, shape, dtype) for shape in SHAPES[rank]] for dtype in ("fp32", "bf16")}
-    every = [trial for of_dtype in trials.values() for trial in of_dtype]
+    trials = [try_optimizer(spec, group, shape, "fp32") for shape in SHAPES[rank]]
+    every = [*trials, try_optimizer(spec, group, SHAPES[rank][0], "bf16")]
     if failed := [trial for trial in every if trial.failure]:
         msg = f"with a parameter of shape {failed[0].shape}, {failed[0].failure}"
         raise _Unlike(msg)
@@ -113,7 +114,7 @@ def _layout(spec: Any, group: int, rank: int) -> Kept:
         raise _Unlike(msg)
     out = []
     for place, seen in enumerate(every[0].kept):
-        dtypes = tuple({trial.kept[place].dtype for trial in of_dtype} for of_dtype in trials.values())
+        dtypes = {trial.kept[place].dtype for trial in trials}, {every[-1].kept[place].dtype}
         shapes = [trial.kept[place].shape for trial in every]
         out.append((seen.name, _explained(seen.name, shapes, every), _format(seen.name, dtypes)))
     return tuple(out)
@@ -179,4 +180,4 @@ def _dtype(buffer: str, kept: Mapping[int, Kept], name: str) -> str:
     if len(dtypes) > 1:
         msg = f"the dtype of {buffer!r} of {name} depends on the number of axes: {' or '.join(sorted(dtypes))}"
         raise InconclusiveError(msg)
-    return dtypes.pop()
+    return dtypes.pop() if dtypes else "param"

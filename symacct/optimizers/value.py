@@ -80,7 +80,7 @@ class Optimizer:
 
         """
         if self.steps is None:
-            msg = f"what a step of {self.name} executes is not known; its state is. Known for {one_of(('adamw', 'sgd'))}..."
+            msg = f"what a step of {self.name} executes is not known, only what it keeps; it is of named optimizers"
             raise UnknownOpError(msg)
         return self.steps(shape)
 
