@@ -40,6 +40,10 @@ class ExpressionError(SymacctError):
     """Text that does not read as an expression, or an expression outside the exact forms we keep."""
 
 
+class AnswerError(SymacctError):
+    """An answer that does not read: hidden characters, no formula in it, or more of it than is read."""
+
+
 class AmbiguousOrderError(SymacctError):
     """Which contraction order is cheapest depends on sizes that are still names."""
 

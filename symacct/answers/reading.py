@@ -1,13 +1,207 @@
-"""Text -> `Reading`."""
+"""Text -> `Reading`: characters, tokens, the statement, words, the grammar and units, one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
-from symacct.answers.types import Reading
-from symacct.expr.reader import parse
+from symacct.answers.grammar import inverse, joined, negated, parse
+from symacct.answers.names import Names, names_for
+from symacct.answers.printing import written
+from symacct.answers.quantities import Settled, in_unit_of, settle
+from symacct.answers.statement import FLIPPED, Statement, split
+from symacct.answers.tokens import Token, tokens_of
+from symacct.answers.types import Reading, Warned
+from symacct.answers.units import Unit, read_unit
+from symacct.answers.words import Words, sort_words
+from symacct.errors import AnswerError
+from symacct.expr.tree import Leaf, Node, Tree
 
 
-def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, unit: str = "") -> Reading:  # noqa: ARG001
-    """Read what a person wrote as an answer."""
-    return Reading(text=text, formula=text, tree=parse(text))
+class _Way(NamedTuple):
+    """One way to read what is ambiguous."""
+
+    tight: bool = True
+    whole: bool = False
+    convert: bool = True
+
+
+def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, unit: str = "") -> Reading:
+    """Read what a person wrote as an answer: an expression, its mode, its unit and what had to be guessed.
+
+    Nothing in the text is ever evaluated as code.
+
+    Parameters
+    ----------
+    text
+        The answer, as ``"2BTD^2"``, ``r"\\frac{n}{3}"``, ``"~143 days"``, ``"O(√L)"``, ``"N_DP < 1 + BW/C"``.
+    symbols
+        The question's symbols: names, or ``{name: meaning}``; meanings let aliases be read (``vocab_size`` for V).
+    unit
+        The unit the question asks for; the expression then counts in it.
+
+    Returns
+    -------
+    A `Reading`.
+
+    Raises
+    ------
+    AnswerError
+        For text that is no formula, with a caret under the culprit.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> sa.read_answer("2BTD²", "B T D").formula
+    '2*B*T*D**2'
+    >>> sa.read_answer("T/8D", "T D").alternatives[0].formula
+    'T/8*D'
+
+    """
+    if not isinstance(text, str):
+        raise AnswerError(f"an answer is text, not {type(text).__name__}")
+    names = names_for(symbols)
+    wanted = read_unit(unit)
+    tokens, noticed = tokens_of(text)
+    if not tokens:
+        raise AnswerError("cannot read the answer: there is nothing in it")
+    statement = split(tokens, names)
+    main = _read(text, statement, names, wanted, _Way(), noticed)
+    others = _alternatives(text, statement, names, wanted, main)
+    warnings = (*main.warnings, *(w for o in others for w in o.warnings if w.code.startswith("ambiguous")))
+    return replace(main, alternatives=others, warnings=tuple(dict.fromkeys(warnings)))
+
+
+def _alternatives(
+    text: str, statement: Statement, names: Names, wanted: Unit | None, main: Reading
+) -> tuple[Reading, ...]:
+    ways = [_Way(tight=False), _Way(whole=True)]
+    if main.unit and wanted is None:
+        ways.append(_Way(convert=False))
+    out: dict[str, Reading] = {}
+    for way in ways:
+        try:
+            other = _read(text, statement, names, wanted, way, ())
+        except AnswerError:
+            continue
+        if other.formula != main.formula:
+            out.setdefault(other.formula, other)
+    return tuple(out.values())
+
+
+def _read(
+    text: str,
+    statement: Statement,
+    names: Names,
+    wanted: Unit | None,
+    way: _Way,
+    noticed: tuple[Warned, ...],
+) -> Reading:
+    words = Words(text, names, wanted, list(noticed), whole=way.whole)
+    trees = [(relation, _tree(tokens, words, way)) for relation, tokens in statement.formulas]
+    relation, tree, limit = _judged(trees, names)
+    if statement.flipped:
+        relation = FLIPPED.get(relation, relation)
+    tree = _under(statement.condition, tree, words, way)
+    mode = "approximate" if statement.approximate else "exact"
+    tree, mode = _order(tree, mode)
+    settled = settle(tree, convert=way.convert)
+    settled = in_unit_of(settled, wanted) if way.convert else settled
+    unknown = tuple(dict.fromkeys(n for n in _names_in(settled.tree) if n not in names.symbols))
+    return Reading(
+        text=text,
+        formula=written(settled.tree),
+        mode=mode,
+        unit=settled.unit,
+        relation=relation if relation in FLIPPED else "",
+        warnings=tuple(dict.fromkeys(words.warnings)),
+        unknown=unknown,
+        tree=settled.tree,
+        limit=limit,
+    )
+
+
+def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
+    sorted_out = sort_words(tokens, words)
+    parsed = parse(sorted_out, words.text, tight=way.tight)
+    for start in dict.fromkeys(parsed.ambiguous):
+        words.warnings.append(
+            Warned("ambiguous_division", "what is under this slash reads two ways; parentheses would tell", start, start + 1)
+        )
+    return parsed.tree
+
+
+def _judged(trees: list[tuple[str, Tree]], names: Names) -> tuple[str, Tree, Tree | None]:
+    """Return which of several formulas is judged, the relation before it, and the limit that was added."""
+    if len(trees) == 1:
+        return (*trees[0], None)
+    relation, last = trees[-1]
+    if relation == "→":
+        return trees[-2][0], trees[-2][1], last
+    first = trees[0][1]
+    strange = [n for n in _names_in(first) if n not in names.symbols]
+    if len(set(strange)) == 1 and (solved := _solved(first, strange[0], last)):
+        return relation, solved, None
+    symbolic = [(r, t) for r, t in trees if any(n in names.symbols for n in _names_in(t))]
+    return (*(symbolic or trees)[-1], None)
+
+
+def _solved(left: Tree, name: str, right: Tree) -> Tree | None:
+    """Solve ``N - 1 = right`` or ``2*N = right`` for N."""
+    if isinstance(left, Leaf):
+        return right
+    mine = [p for p in left.parts if isinstance(p, Leaf) and p.text == name]
+    rest = [p for p in left.parts if not (isinstance(p, Leaf) and p.text == name)]
+    if len(mine) != 1 or any(name in _names_in(p) for p in rest) or left.operator not in ("+", "*"):
+        return None
+    undo = negated if left.operator == "+" else inverse
+    return joined(left.operator, [right, *(undo(p) for p in rest)])
+
+
+def _under(condition: list[Token], tree: Tree, words: Words, way: _Way) -> Tree:
+    """Put in what a condition says about a name that the question lacks: ``6D when F=4D`` is 3F/2."""
+    at = next((i for i, t in enumerate(condition) if t.text == "="), 0)
+    if not at:
+        return tree
+    try:
+        left, right = _tree(condition[:at], words, way), _tree(condition[at + 1 :], words, way)
+    except AnswerError:
+        return tree
+    strange = {n for n in _names_in(tree) if n not in words.names.symbols}
+    for name in strange:
+        for one, other in ((left, right), (right, left)):
+            if name in _names_in(one) and name not in _names_in(other) and (value := _solved(one, name, other)):
+                return replaced(tree, name, value)
+    return tree
+
+
+def _order(tree: Tree, mode: str) -> tuple[Tree, str]:
+    """Take ``O(...)`` off a whole answer; in a sum it is what is left out."""
+    if isinstance(tree, Node) and tree.operator == "order":
+        return tree.parts[0], "order"
+    if isinstance(tree, Node) and tree.operator == "+":
+        kept = [p for p in tree.parts if not _is_order(p)]
+        if kept and len(kept) < len(tree.parts):
+            return joined("+", kept), "approximate"
+    return tree, mode
+
+
+def _is_order(tree: Tree) -> bool:
+    return isinstance(tree, Node) and (tree.operator == "order" or (tree.operator == "-" and _is_order(tree.parts[0])))
+
+
+def _names_in(tree: Tree) -> list[str]:
+    if isinstance(tree, Leaf):
+        return [tree.text] if tree.kind == "name" else []
+    return [n for part in tree.parts for n in _names_in(part)]
+
+
+def replaced(tree: Tree, name: str, value: Tree) -> Tree:
+    """Return a tree with another in the place of a name."""
+    if isinstance(tree, Leaf):
+        return value if tree.kind == "name" and tree.text == name else tree
+    return Node(tree.operator, tuple(replaced(p, name, value) for p in tree.parts), tree.start)
+
+
+__all__ = ["Settled", "read_answer", "replaced"]

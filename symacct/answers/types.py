@@ -46,6 +46,8 @@ class Reading:
         Names that are none of the question's symbols.
     tree
         The parsed expression.
+    limit
+        What it tends to, where the answer says so: ``(2n-1)/(4n+2) → 1/2``.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Reading:
     alternatives: tuple[Reading, ...] = ()
     unknown: tuple[str, ...] = ()
     tree: Tree = field(default=ZERO, repr=False, compare=False)
+    limit: Tree | None = field(default=None, repr=False, compare=False)
 
     @property
     def expression(self) -> Any:

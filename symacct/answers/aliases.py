@@ -1,0 +1,93 @@
+"""The names that papers, code and lectures use for the sizes of a network.
+
+A question says what each of its symbols means ("d_model", "context length"). Whatever meaning falls under a concept
+below may be written under any of the concept's names, as long as the question has no other symbol of that name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Concept(NamedTuple):
+    """What a symbol may stand for: words of its meaning, and the names in use for it."""
+
+    means: str
+    names: str
+    letters: str = ""
+
+
+CONCEPTS: tuple[Concept, ...] = (
+    Concept("micro.?batch", "micro_batch micro_batch_size mbs microbatch ubatch", "b"),
+    Concept(r"^(global )?(mini)?-?batch\b|batch.?size|\bsequences\b", "batch batch_size bs bsz n_batch batchsize", "B b"),
+    Concept(
+        r"context|seq|\blength\b|\bqueries\b|^tokens$",
+        "context_length context_len ctx_len ctx n_ctx max_seq_len block_size seq_len seqlen sequence_length seq "
+        "sequence sequence_len length tokens n_tokens num_tokens T_q",
+        "T S s t c l n",
+    ),
+    Concept(r"^keys\b|key length", "keys kv_len kv_length n_keys T_k S_k", "S s T"),
+    Concept(r"vocab", "vocab vocab_size vocabulary vocabulary_size n_vocab Vocab", "V v"),
+    Concept(
+        r"layers|blocks|depth",
+        "num_layers n_layers n_layer layers n_l L_layers depth num_blocks n_blocks nlayers num_hidden_layers",
+        "L N l n",
+    ),
+    Concept(
+        r"kv.?heads|key.?value heads|kv.?groups",
+        "n_kv n_kv_heads num_kv_heads kv_heads num_key_value_heads H_kv N_kv n_kv_head G_kv",
+        "K G",
+    ),
+    Concept(r"head.?(size|dim|width)|d_head|d_attn", "head_dim d_head head_size d_h d_k d_attn dim_head head_width", "H d h Q"),
+    Concept(r"^(query |attention |num_|n_)?heads\b", "num_heads n_heads heads n_h n_head nheads num_attention_heads n_q", "H h N"),
+    Concept(
+        r"d_?ff|d_?ffn|feed.?forward|intermediate|ffn|mlp.*(width|dim)",
+        "d_ff D_FF dff d_ffn ffn_dim ff_dim hidden_dim intermediate_size d_mlp d_hidden n_inner ffn_size D_ff D_F d_f",
+        "F f",
+    ),
+    Concept(
+        r"d_?model|model (width|dim)|^(hidden )?width|^hidden|embedding (size|width|dim)|contracted width",
+        "d_model D_model dmodel hidden_size hidden n_embd embed_dim d_embed model_dim dim width d_emb emb_dim D_M",
+        "D d h",
+    ),
+    Concept(r"active (experts)?$|experts (a|per) token|top.?k", "top_k topk k_active active_experts n_active num_active", "k"),
+    Concept(r"^(num_)?experts", "n_experts num_experts experts n_e", "E e"),
+    Concept(
+        r"param(eter)?s|\bweights\b",
+        "params parameters n_params num_params num_parameters n_parameters N_params",
+        "P N",
+    ),
+    Concept(
+        r"devices|gpus|chips|ranks|accelerators|N_DP|N_TP|N_FSDP",
+        "devices n_devices num_devices gpus n_gpus num_gpus chips n_chips ranks world_size N_DP N_FSDP N_TP",
+        "N",
+    ),
+    Concept(r"accelerator intensity|hardware intensity|ridge|machine balance", "AI_hw I_hw ridge hw_intensity machine_balance"),
+    Concept(r"arithmetic intensity|^intensity", "AI intensity arithmetic_intensity OI"),
+    Concept(r"bytes/s|bandwidth", "BW bw bandwidth mem_bw memory_bandwidth beta", "W"),
+    Concept(r"flop/?s|peak", "peak peak_flops flops_per_second peak_flops_per_s FLOPS pi", "C"),
+    Concept(r"mfu", "MFU mfu utilization"),
+    Concept(r"cin|in.?channels", "C_in Cin c_in in_channels", "i"),
+    Concept(r"cout|out.?channels", "C_out Cout c_out out_channels", "o"),
+    Concept(r"kernel", "kernel kernel_size ksize K", "k"),
+    Concept(r"rank$", "rank lora_rank", "r"),
+)
+
+SAID = re.compile(r"^[A-Za-z]\w*$")
+
+
+def names_of(meaning: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the longer names and the single letters in use for a meaning; none for one that is not known.
+
+    Examples
+    --------
+    >>> names_of("vocab_size")[1]
+    ('V', 'v')
+
+    """
+    words = meaning.strip()
+    for concept in CONCEPTS:
+        if re.search(concept.means, words, re.IGNORECASE):
+            return tuple(concept.names.split()), tuple(concept.letters.split())
+    return (), ()

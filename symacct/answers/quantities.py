@@ -1,0 +1,113 @@
+"""A tree with units in it -> a tree in one unit: GB become bytes, days seconds, and both the unit of the question."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from symacct.answers.grammar import joined
+from symacct.answers.units import Unit, read_unit
+from symacct.errors import AnswerError
+from symacct.expr.tree import Leaf, Node, Tree
+
+Dims = tuple[tuple[str, int], ...]
+
+
+class Settled(NamedTuple):
+    """A tree without units, the unit that it was written in, and the dimensions of that."""
+
+    tree: Tree
+    unit: str = ""
+    dims: Dims = ()
+    per: str = ""
+
+
+def settle(tree: Tree, *, convert: bool = True) -> Settled:
+    """Take the units out of a tree, each as a factor; `convert=False` leaves the numbers as they were written.
+
+    Raises
+    ------
+    AnswerError
+        For sums of unlike units, and for units that are no factor.
+
+    """
+    if isinstance(tree, Leaf):
+        if tree.kind != "unit":
+            return Settled(tree)
+        unit = read_unit(tree.text) or Unit(tree.text, Fraction(1))
+        factor = unit.factor if convert else Fraction(1)
+        return Settled(_number(factor, tree.start), tree.text, unit.dims, unit.per)
+    parts = [settle(part, convert=convert) for part in tree.parts]
+    if not any(p.unit for p in parts):
+        return Settled(Node(tree.operator, tuple(p.tree for p in parts), tree.start) if _changed(tree, parts) else tree)
+    if tree.operator == "*":
+        return _product(parts)
+    if tree.operator in ("+", "min", "max"):
+        return _sum(tree, parts)
+    if tree.operator in ("-", "ceil", "floor", "order"):
+        return parts[0]._replace(tree=Node(tree.operator, (parts[0].tree,), tree.start))
+    if tree.operator == "/":
+        below = parts[0]
+        return Settled(
+            Node("/", (below.tree,), tree.start), f"1/{below.unit}", tuple((n, -p) for n, p in below.dims), below.per
+        )
+    raise AnswerError(f"cannot read the answer: a unit ({next(p.unit for p in parts if p.unit)}) inside {tree.operator}")
+
+
+def _changed(tree: Node, parts: list[Settled]) -> bool:
+    return any(a.tree is not b for a, b in zip(parts, tree.parts, strict=True))
+
+
+def _number(value: Fraction, start: int) -> Tree:
+    above: Tree = Leaf("number", str(value.numerator), start)
+    if value.denominator == 1:
+        return above
+    return Node("*", (above, Node("/", (Leaf("number", str(value.denominator), start),), start)), start)
+
+
+def _product(parts: list[Settled]) -> Settled:
+    dims: dict[str, int] = {}
+    for part in parts:
+        for name, power in part.dims:
+            dims[name] = dims.get(name, 0) + power
+    trees = [p.tree for p in parts if not (p.unit and p.tree == Leaf("number", "1", p.tree.start))]
+    unit = " ".join(p.unit for p in parts if p.unit).replace(" 1/", "/")
+    per = next((p.per for p in parts if p.per), "")
+    tree = joined("*", trees) if trees else Leaf("number", "1", 0)
+    return Settled(tree, unit, tuple(sorted((n, p) for n, p in dims.items() if p)), per)
+
+
+def _sum(tree: Node, parts: list[Settled]) -> Settled:
+    """Add terms of one unit; a unit behind the last term alone is meant for all of them."""
+    with_unit = [p for p in parts if p.unit and p.dims != (("share", 1),)]
+    trees = tuple(p.tree for p in parts)
+    if not with_unit:
+        return Settled(Node(tree.operator, trees, tree.start))
+    first = with_unit[0]
+    if any(p.dims != first.dims for p in with_unit):
+        raise AnswerError(f"cannot read the answer: {first.unit} and {with_unit[-1].unit} in one sum")
+    if len(with_unit) == len(parts):
+        return first._replace(tree=Node(tree.operator, trees, tree.start))
+    if not parts[-1].unit or len(with_unit) > 1:
+        raise AnswerError(f"cannot read the answer: some terms have the unit {first.unit}, others none")
+    unit = read_unit(first.unit)
+    factor = _number(unit.factor if unit and _converted(parts[-1], unit) else Fraction(1), tree.start)
+    scaled = [p.tree if p.unit else joined("*", [p.tree, factor]) for p in parts]
+    return first._replace(tree=Node(tree.operator, tuple(scaled), tree.start))
+
+
+def _converted(part: Settled, unit: Unit) -> bool:
+    """Whether the factor of a unit was put into a part."""
+    texts = {leaf.text for leaf in _leaves(part.tree)}
+    return str(unit.factor.numerator) in texts
+
+
+def _leaves(tree: Tree) -> list[Leaf]:
+    return [tree] if isinstance(tree, Leaf) else [leaf for part in tree.parts for leaf in _leaves(part)]
+
+
+def in_unit_of(settled: Settled, wanted: Unit | None) -> Settled:
+    """Count in the question's unit instead of the base unit."""
+    if wanted is None or not settled.unit or settled.dims != wanted.dims or wanted.factor == 1:
+        return settled
+    return settled._replace(tree=joined("*", [settled.tree, Node("/", (_number(wanted.factor, 0),), 0)]))

@@ -1,0 +1,124 @@
+"""An answer as a statement: labels before it, relations in it, conditions and comments behind it.
+
+``N_DP < 1 + BW/C``, ``T = 2D``, ``max batch size: 3``, ``6D when F=4D``, ``2 (constant)``: what is judged is the
+formula; the rest says which mode it is in, in which direction a threshold goes, or nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from symacct.answers.names import Names
+from symacct.answers.tokens import Token
+from symacct.answers.units import unit_of
+from symacct.answers.words import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
+
+RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
+_OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
+FLIPPED = {"<": ">", ">": "<"}
+
+
+@dataclass
+class Statement:
+    """The formulas of an answer in order, each with the relation before it, and the words around them."""
+
+    formulas: list[tuple[str, list[Token]]] = field(default_factory=list)
+    label: list[Token] = field(default_factory=list)
+    condition: list[Token] = field(default_factory=list)
+    approximate: bool = False
+    flipped: bool = False
+    """Whether the name stands behind the formula, as in ``1 + BW/C > N``."""
+
+
+def split(tokens: list[Token], names: Names) -> Statement:
+    """Split an answer into its formulas."""
+    out = Statement()
+    tokens = _without_comments(tokens, names, out)
+    tokens, out.condition = _cut_condition(tokens, names)
+    segments = _segments(tokens)
+    while len(segments) > 1 and not segments[0][1]:
+        out.approximate |= segments[0][0] in ("≈", "→") or segments[1][0] in ("≈", "→")
+        segments = [(segments[1][0] if segments[1][0] in "<>" else "", segments[1][1]), *segments[2:]]
+    while len(segments) > 1 and _is_label(segments[0][1]):
+        out.label += segments[0][1]
+        out.approximate |= segments[1][0] == "≈"
+        segments = segments[1:]
+    if len(segments) > 1 and len(segments[-1][1]) == 1 and segments[-1][1][0].kind == "word" and segments[-1][0] in "<>":
+        out.flipped = True
+        segments = [(segments[-1][0], segments[0][1]), *segments[1:-1]]
+    out.approximate |= any(t.text.lower() in APPROXIMATE and not names.whole(t.text) for t in tokens if t.kind == "word")
+    out.approximate |= any(t.kind == "han" and ("约" in t.text or "左右" in t.text) for t in tokens)
+    out.formulas = segments
+    return out
+
+
+def _segments(tokens: list[Token]) -> list[tuple[str, list[Token]]]:
+    out: list[tuple[str, list[Token]]] = [("", [])]
+    depth = 0
+    for token in tokens:
+        if token.kind == "sign" and token.text in _OPENS:
+            depth += 1
+        elif token.kind == "sign" and token.text in _CLOSES:
+            depth -= 1
+        if token.kind == "sign" and depth <= 0 and token.text in RELATIONS:
+            out.append((token.text, []))
+        elif not (token.kind == "sign" and token.text in ",;" and depth <= 0 and token is tokens[-1]):
+            out[-1][1].append(token)
+    return [s for i, s in enumerate(out) if s[1] or i == 0]
+
+
+def _is_label(tokens: list[Token]) -> bool:
+    """Whether words only: a name, ``max batch size``, ``f(n)``, ``lambda B, D``."""
+    words = [t for t in tokens if t.kind in ("word", "han")]
+    signs = all(t.text in ("(", ")", ",", "_", "[", "]", "|") for t in tokens if t.kind == "sign")
+    if not words or not signs or any(t.kind == "number" for t in tokens):
+        return False
+    return not any(t.text in FUNCTIONS or t.text in ORDERS for t in words[:1] if len(tokens) > 2) or words[0].text == "max"
+
+
+def _cut_condition(tokens: list[Token], names: Names) -> tuple[list[Token], list[Token]]:
+    for i, token in enumerate(tokens):
+        if i == 0 or token.kind not in ("word", "han"):
+            continue
+        word = token.text if token.kind == "word" else token.text[:1]
+        if word.lower() in CONDITIONS and word not in names.symbols and not names.whole(word):
+            cut = i - 1 if tokens[i - 1].text in (",", ";") else i
+            return tokens[:cut], tokens[i + 1 :]
+    return tokens, []
+
+
+def _without_comments(tokens: list[Token], names: Names, out: Statement) -> list[Token]:
+    """Drop parentheses behind the formula that hold prose; a unit in them replaces the unit before, as in GB (GiB)."""
+    kept: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        end = _comment_end(tokens, at, names) if kept else 0
+        if not end:
+            kept.append(tokens[at])
+            at += 1
+            continue
+        inside = tokens[at + 1 : end]
+        if any(t.text in ("→", "∞") for t in inside):
+            out.approximate = True
+        elif len(inside) == 1 and unit_of(inside[0].text):
+            if kept[-1].kind == "word" and unit_of(kept[-1].text):
+                kept[-1] = kept[-1]._replace(text=inside[0].text)
+            elif kept[-1].kind == "number":
+                kept.append(inside[0])
+        at = end + 1
+    return kept
+
+
+def _comment_end(tokens: list[Token], at: int, names: Names) -> int:
+    if tokens[at].text != "(" or tokens[at - 1].text in FUNCTIONS or tokens[at - 1].text in ORDERS:
+        return 0
+    end = next((i for i in range(at + 1, min(len(tokens), at + 12)) if tokens[i].text == ")"), 0)
+    inside = tokens[at + 1 : end] if end else []
+    if any(t.text in ("→", "∞") for t in inside):
+        return end
+    words = [t for t in inside if t.kind in ("word", "han")]
+    if not words or len(words) != len(inside):
+        return 0
+    meant = any(names.whole(t.text) or set(t.text) <= set(names.symbols) for t in words)
+    prose = all(len(t.text) > 1 or t.kind == "han" for t in words)
+    return end if prose and not meant else 0

@@ -1,0 +1,232 @@
+"""Cleaned text -> tokens with their places: numbers, words, signs; LaTeX and code are folded here.
+
+A word is a whole run of letters: how ``BTD`` splits is decided later, by the symbols of the question.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from symacct.answers.characters import Clean, clean
+from symacct.answers.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
+from symacct.answers.types import Warned
+from symacct.errors import AnswerError, caret
+
+MAX_TOKENS = 1_000
+
+
+class Token(NamedTuple):
+    """One piece of text; `glued` when nothing stood between it and the piece before."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    glued: bool = False
+
+
+_GROUPED = r"\d{1,3}(?:[,'_]\d{3})+(?![\d])(?:\.\d+)?|\d{1,3}(?: \d{3})+(?!\d)(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?!\d)"
+_PLAIN = r"\d[\d_]*(?:\.\d+)?|\.\d+"
+_NUMBER = re.compile(rf"(?:{_GROUPED}|{_PLAIN})(?:[eE][+-]?\d+(?![\w.]))?|(?:{_PLAIN})[eE][+-]?\d+")
+_IN_CALL = re.compile(rf"(?:{_PLAIN})(?:[eE][+-]?\d+)?")
+_COMMA = re.compile(r"(\d+),(\d{1,2}|\d{4,})(?![\d,])")
+_ATTRIBUTE = re.compile(r"(?:(?:self|cfg|config|args|model|math|np|numpy|torch|hparams|hp|conf|opt|jnp)\.)+(?=[A-Za-z_])")
+_WORD = re.compile(r"[A-Za-zΑ-ωμ](?:[A-Za-z0-9Α-ωμ]|\\?_+(?=[A-Za-z0-9Α-ωμ]))*")
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+_SUB_BRACES = re.compile(r"_\s*\{\s*((?:[^{}]|\{[^{}]*\})*)\}")
+_SUB_COMMAND = re.compile(r"_\s*\\(?:mathrm|text|textrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([A-Za-z]+|.)\*?")
+_NESTED = re.compile(r"\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
+_NOTE = re.compile(r"\s*[_^]\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
+_BRACED = re.compile(r"\s*\{([^{}]*)\}")
+_SIGNS = re.compile(r"\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&]")
+_SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "→", "~=": "≈", ":=": "="}
+CALLS = frozenset("min max log log2 log10 ln lg ceil floor ceiling sqrt pow abs Min Max O".split())
+
+
+def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:
+    """Split an answer into tokens, and say what was noticed about its characters.
+
+    Raises
+    ------
+    AnswerError
+        For characters that mean nothing here, and for text that is too long.
+
+    """
+    cleaned = clean(text)
+    lexer = _Lexer(text, cleaned)
+    lexer.run(*_undecorated(cleaned.text))
+    return lexer.out, (*cleaned.warnings, *lexer.warnings)
+
+
+def _undecorated(text: str) -> tuple[int, int]:
+    """Return where the text starts and ends without Markdown's stars, bullets and a trailing comment."""
+    comment = text.find(" #")
+    end = len(text) if comment < 0 or "\\" in text else comment
+    start = 0
+    while start < end and text[start] in " \u00a0*_>":
+        start += 1
+    while end > start and text[end - 1] in " \u00a0*.,;!?":
+        end -= 1
+    return start, end
+
+
+class _Lexer:
+    """Walks over the cleaned text once."""
+
+    def __init__(self, original: str, cleaned: Clean) -> None:
+        self.original = original
+        self.text = cleaned.text
+        self.places = (*cleaned.places, len(original))
+        self.out: list[Token] = []
+        self.warnings: list[Warned] = []
+        self.calls: list[bool] = []
+        self.glued = False
+
+    def run(self, at: int, end: int) -> None:
+        while at < end:
+            if self.text[at] in " \u00a0$`":
+                at, self.glued = at + 1, False
+                continue
+            at = min(self._one(at, end), end)
+            if len(self.out) > MAX_TOKENS:
+                raise AnswerError(f"an answer of more than {MAX_TOKENS} pieces is not read")
+
+    def _one(self, at: int, end: int) -> int:
+        char = self.text[at]
+        if char.isdecimal() or (char == "." and self.text[at + 1 : at + 2].isdecimal()):
+            return self._number(at, end)
+        if char == "\\":
+            return self._command(at, end)
+        if found := _ATTRIBUTE.match(self.text, at, end):
+            return found.end()
+        if found := _WORD.match(self.text, at, end):
+            return self._word(found, end)
+        if found := _HAN.match(self.text, at, end):
+            self._emit("han", found[0], at, found.end())
+            return found.end()
+        if found := _SIGNS.match(self.text, at, end):
+            return self._sign(found)
+        if char == "." and self.out:  # a dot as in 6.N.D
+            self._emit("sign", "*", at, at + 1)
+            return at + 1
+        raise self.refuse(at, f"did not expect {char!r} here")
+
+    def refuse(self, at: int, what: str) -> AnswerError:
+        return AnswerError(f"cannot read the answer: {what}\n{caret(self.original, self.places[at])}")
+
+    def _emit(self, kind: str, text: str, start: int, end: int) -> None:
+        self.out.append(Token(kind, text, self.places[start], self.places[end - 1] + 1, self.glued))
+        self.glued = True
+
+    def _number(self, at: int, end: int) -> int:
+        in_call = bool(self.calls) and self.calls[-1]
+        if not in_call and (comma := _COMMA.match(self.text, at, end)):
+            place = self.places[at]
+            self.warnings.append(
+                Warned("decimal_comma", f"{comma[0]} is read as {comma[1]}.{comma[2]}", place, place + len(comma[0]))
+            )
+            self._emit("number", f"{comma[1]}.{comma[2]}", at, comma.end())
+            return comma.end()
+        found = (_IN_CALL if in_call else _NUMBER).match(self.text, at, end)
+        assert found
+        digits, e, power = found[0].replace("E", "e").partition("e")
+        if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", digits):
+            digits = digits.replace(".", "")
+        self._emit("number", re.sub(r"[,' _]", "", digits) + e + power, at, found.end())
+        dot = self.text[found.end() : found.end() + 1] == "."  # as in 143. or 2.*B
+        return found.end() + (dot and not self.text[found.end() + 1 : found.end() + 2].isalnum())
+
+    def _word(self, found: re.Match[str], end: int) -> int:
+        name, stop = found[0].replace("\\_", "_"), found.end()
+        for subscript in (_SUB_BRACES, _SUB_COMMAND):
+            if sub := subscript.match(self.text, stop, end):
+                inside = re.sub(r"\\[A-Za-z]+|[^\w]", "", sub[1])
+                name, stop = f"{name}_{inside}" if inside else name, sub.end()
+                break
+        self._emit("word", name, found.start(), stop)
+        return stop
+
+    def _sign(self, found: re.Match[str]) -> int:
+        sign = _SAME_SIGN.get(found[0], found[0])
+        if sign == "~":  # a space of LaTeX between two glued pieces, else "about"
+            after = self.text[found.end() : found.end() + 1]
+            if self.glued and self.out and after.isalnum():
+                self.glued = False
+                return found.end()
+            sign = "≈"
+        if sign == "&":
+            return found.end()
+        if sign in "([{":
+            opener = self.out[-1] if self.out else None
+            self.calls.append(opener is not None and opener.text in CALLS)
+        elif sign in ")]}" and self.calls:
+            self.calls.pop()
+        self._emit("sign", sign, found.start(), found.end())
+        return found.end()
+
+    def _command(self, at: int, end: int) -> int:
+        found = _COMMAND.match(self.text, at, end)
+        if not found:
+            raise self.refuse(at, "a backslash at the end")
+        name, stop = found[1], found.end()
+        if name in SPACES:
+            self.glued = False
+        elif name in WRAPPERS:
+            return self._wrapped(stop, end)
+        elif name in SIGNS:
+            self._emit("sign", SIGNS[name], at, stop)
+            if SIGNS[name] in "()":
+                self._track(SIGNS[name])
+        elif name in WORDS:
+            self._emit("word", WORDS[name], at, stop)
+            return self._subscript(stop, end)
+        elif name in FRACTIONS:
+            self._emit("sign", "frac", at, stop)
+        elif name in ANNOTATED:
+            return self._annotated(at, stop, end)
+        elif name in GREEK:
+            self._emit("word", name, at, stop)
+            return self._subscript(stop, end)
+        elif name in ("_", "#", "$", "&"):
+            self.glued = name == "_"
+        elif name not in SILENT:
+            raise self.refuse(at, f"the command \\{name[:30]} is not known here")
+        elif name in ("left", "right") and self.text[stop : stop + 1] == ".":
+            return stop + 1
+        return stop
+
+    def _track(self, sign: str) -> None:
+        if sign == "(":
+            self.calls.append(bool(len(self.out) > 1 and self.out[-2].text in CALLS))
+        elif self.calls:
+            self.calls.pop()
+
+    def _subscript(self, stop: int, end: int) -> int:
+        """Attach a subscript to the word just emitted: the base of a logarithm, or part of a Greek name."""
+        sub = _SUB_BRACES.match(self.text, stop, end) or re.compile(r"_\s*(\w)").match(self.text, stop, end)
+        if not sub:
+            return stop
+        last = self.out.pop()
+        self.out.append(last._replace(text=f"{last.text}_{sub[1].strip()}"))
+        return sub.end()
+
+    def _annotated(self, at: int, stop: int, end: int) -> int:
+        """Read what a brace is drawn under, and pass over what is written there."""
+        inside = _NESTED.match(self.text, stop, end)
+        if not inside:
+            raise self.refuse(at, "braces should follow this command")
+        self._emit("sign", "(", at, stop)
+        self.run(inside.start(1), inside.end(1))
+        self._emit("sign", ")", inside.end() - 1, inside.end())
+        note = _NOTE.match(self.text, inside.end(), end)
+        return note.end() if note else inside.end()
+
+    def _wrapped(self, stop: int, end: int) -> int:
+        """Read what a command such as \\mathrm holds as if the command were not there; words in it stay whole."""
+        inside = _BRACED.match(self.text, stop, end)
+        if not inside:
+            return stop
+        self.run(inside.start(1), inside.end(1))
+        return self._subscript(inside.end(), end) if self.out and self.out[-1].kind == "word" else inside.end()

@@ -1,0 +1,139 @@
+"""Units of answers: bytes, operations, seconds, shares and counts, with their prefixes; what each is in base units."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Unit(NamedTuple):
+    """A unit: how many base units it is, and its dimensions as ``(("FLOP", 1), ("byte", -1))``; counts have none."""
+
+    name: str
+    factor: Fraction
+    dims: tuple[tuple[str, int], ...] = ()
+    per: str = ""
+    """What it is counted by, where that is a noun: ``token`` in FLOPs/token."""
+
+
+DECIMAL = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+_WORDS = {"kilo": 1, "mega": 2, "giga": 3, "tera": 4, "peta": 5, "exa": 6}
+SUFFIXES: dict[str, int] = {
+    **{"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12, "P": 15, "E": 18, "mn": 6, "bn": 9, "tn": 12},
+    **{"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mil": 6},
+    **{"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "十亿": 9, "百亿": 10, "千亿": 11, "万亿": 12, "兆": 12},
+}
+"""Powers of ten written behind a number."""
+
+_BYTE = frozenset(["byte", "bytes", "字节"])
+_BIT = frozenset(["bit", "bits", "比特", "位"])
+_FLOP = frozenset(
+    "flop flops fpo ops op opts 浮点运算 浮点操作 次浮点运算 次运算 次 multiply-adds additions adds".split()
+)
+_MAC = frozenset(["mac", "macs", "madd", "madds", "fma", "fmas"])
+_TIMES: dict[str, int | Fraction] = {
+    **dict.fromkeys("s sec secs second seconds 秒 秒钟".split(), 1),
+    **dict.fromkeys("min mins minute minutes 分钟 分".split(), 60),
+    **dict.fromkeys("h hr hrs hour hours 小时 时".split(), 3600),
+    **dict.fromkeys("d day days 天 日".split(), 86400),
+    **dict.fromkeys("week weeks wk 周 星期".split(), 7 * 86400),
+    **dict.fromkeys("month months mo 个月 月".split(), Fraction(86400) * Fraction(36525, 1200)),
+    **dict.fromkeys("year years yr yrs a 年".split(), Fraction(86400) * Fraction(36525, 100)),
+    **dict.fromkeys("ms msec millisecond milliseconds 毫秒".split(), Fraction(1, 10**3)),
+    **dict.fromkeys("us μs microsecond microseconds 微秒".split(), Fraction(1, 10**6)),
+    **dict.fromkeys("ns nanosecond nanoseconds 纳秒".split(), Fraction(1, 10**9)),
+    **dict.fromkeys("ps picosecond picoseconds 皮秒".split(), Fraction(1, 10**12)),
+}
+NOUNS: dict[str, str] = {
+    noun: names.split()[0]
+    for names in (
+        "param params parameter parameters weight weights 参数 个参数",
+        "token tokens tok 词元 个词元 标记",
+        "device devices gpu gpus chip chips rank ranks tpu tpus accelerator accelerators 卡 张卡 设备 块",
+        "layer layers block blocks 层",
+        "sequence sequences seq seqs sample samples example examples 序列 条序列 样本 个样本",
+        "element elements elem elems value values word words number numbers entry entries 元素 个元素 个",
+        "step steps micro-steps micro-step microsteps iteration iterations iter 步",
+        "batch batches 批",
+        "head heads query queries row rows col cols column columns neuron neurons",
+        "x times fold 倍",
+    )
+    for noun in names.split()
+}
+"""Nouns of counts, by the one that stands for them; they scale nothing."""
+
+
+@lru_cache(maxsize=4096)
+def unit_of(word: str) -> Unit | None:
+    """Return the unit that a word is, or nothing.
+
+    Examples
+    --------
+    >>> unit_of("GiB").factor, unit_of("TFLOPS").dims, unit_of("walrus")
+    (Fraction(1073741824, 1), (('FLOP', 1),), None)
+
+    """
+    lower = word.lower()
+    if lower in _TIMES and (len(word) > 1 or word == lower):
+        return Unit(word, Fraction(_TIMES[lower]), (("s", 1),))
+    if lower in NOUNS:
+        return Unit(word, Fraction(1), (), NOUNS[lower])
+    if word == "%":
+        return Unit(word, Fraction(1, 100), (("share", 1),))
+    plain = _plain(word)
+    return plain or _prefixed(word)
+
+
+def _plain(word: str) -> Unit | None:
+    lower = word.lower()
+    if lower in _BYTE or word == "B":
+        return Unit(word, Fraction(1), (("byte", 1),))
+    if lower in _BIT:
+        return Unit(word, Fraction(1, 8), (("byte", 1),))
+    if lower in _FLOP:
+        return Unit(word, Fraction(1), (("FLOP", 1),))
+    if lower in _MAC:
+        return Unit(word, Fraction(1), (("MAC", 1),))
+    return None
+
+
+def _prefixed(word: str) -> Unit | None:
+    for spelled, power in _WORDS.items():
+        if word.lower().startswith(spelled) and (base := _plain(word[len(spelled) :].strip("-"))):
+            return base._replace(name=word, factor=base.factor * 1000**power)
+    prefix, rest = word[:1], word[1:]
+    if rest[:1] == "i" and prefix.upper() in "KMGTPE" and prefix and (rest[1:].lower() in ("b", "byte", "bytes", "bit")):
+        scale = Fraction(1024) ** DECIMAL[prefix.upper()]
+        return Unit(word, scale / (8 if rest[1:] == "bit" else 1), (("byte", 1),))
+    power = DECIMAL.get(prefix) or (DECIMAL.get(prefix.upper(), 0) if prefix in "gt" or rest == "b" else 0)
+    if not power:
+        return None
+    if rest in ("B", "b"):  # Gb is bits, gb a careless GB
+        return Unit(word, Fraction(1000) ** power / (8 if rest == "b" and prefix.isupper() else 1), (("byte", 1),))
+    base = _plain(rest) if len(rest) > 1 else None
+    return base._replace(name=word, factor=base.factor * 1000**power) if base else None
+
+
+def divided(above: Unit, below: Unit) -> Unit:
+    """Return one unit per another."""
+    dims = dict(above.dims)
+    for name, power in below.dims:
+        dims[name] = dims.get(name, 0) - power
+    left = tuple(sorted((n, p) for n, p in dims.items() if p))
+    return Unit(f"{above.name}/{below.name}", above.factor / below.factor, left, below.per or above.per)
+
+
+@lru_cache(maxsize=512)
+def read_unit(text: str) -> Unit | None:
+    """Read the unit of a question, such as ``FLOPs/byte``, ``GiB`` or ``tokens/step``; nothing for none or a strange one."""
+    parts = [p.strip() for p in re.split(r"/|\bper\b", text.strip()) if p.strip()]
+    units = [unit_of(p) for p in parts]
+    if not units or any(u is None for u in units):
+        return None
+    out = units[0]
+    for below in units[1:]:
+        assert out is not None and below is not None
+        out = divided(out, below)
+    return out

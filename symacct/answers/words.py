@@ -1,0 +1,248 @@
+"""What each word of an answer is: symbols, a function, a unit, a power of ten, or prose that says nothing.
+
+The same letters mean different things: B is the batch in one question and bytes or billions in another. The question's
+own symbols win; a unit or a power of ten needs a number before it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from symacct.answers.names import CASE, LETTER, NEAR, Names, Piece
+from symacct.answers.tokens import Token
+from symacct.answers.types import Warned
+from symacct.answers.units import NOUNS, SUFFIXES, Unit, read_unit, unit_of
+from symacct.errors import AnswerError, caret
+
+FUNCTIONS: dict[str, str] = {
+    **{f: f for f in ("min", "max", "sqrt", "floor", "ceil", "log", "ln", "abs")},
+    **{"Min": "min", "Max": "max", "ceiling": "ceil", "Abs": "abs", "minimum": "min", "maximum": "max"},
+    **dict.fromkeys(("log2", "lg", "log_2", "lb"), "log2"),
+    **dict.fromkeys(("log10", "log_10"), "log10"),
+    **dict.fromkeys(("log_e", "LN"), "ln"),
+    **{"MIN": "min", "MAX": "max", "LOG": "log", "Log": "log", "Sqrt": "sqrt", "SQRT": "sqrt", "root": "sqrt"},
+    **{"pow": "pow", "int": "floor", "trunc": "floor", "float": "same", "round": "same"},
+}
+ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
+PROSE = frozenset(
+    """a an the is are about approximately approx roughly around circa ca of total overall answer ans final result
+    equals equal so thus hence or that we get gives it in all only just dense constant
+    约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""".split()
+)
+CONDITIONS = frozenset("when if for where with as assuming given provided since because once while 当 若 如果 其中 因为 对于".split())
+APPROXIMATE = frozenset("about approximately approx roughly around circa ca 约 大约 大概 约为 约等于 左右".split())
+_PER = frozenset(["per", "每"])
+_HAN_WORDS = frozenset(PROSE | CONDITIONS | _PER | set(SUFFIXES) | {n for n in NOUNS if not n.isascii()})
+_HAN_UNITS = "字节 比特 位 浮点运算 浮点操作 次浮点运算 次运算 次 秒 秒钟 分钟 小时 时 天 日 周 星期 个月 月 年 毫秒 微秒 纳秒".split()
+
+
+class Words(NamedTuple):
+    """What a reading of words needs: the text, the question's symbols, its unit, and where to put warnings."""
+
+    text: str
+    names: Names
+    wanted: Unit | None
+    warnings: list[Warned]
+    whole: bool = False
+    """Whether a word that may also be one name is read as that name."""
+
+    def warn(self, code: str, what: str, token: Token) -> None:
+        warned = Warned(code, what, token.start, token.end)
+        if warned not in self.warnings:
+            self.warnings.append(warned)
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word is a symbol or one of its longer names; letters by convention and guesses do not count."""
+        found = self.names.whole(word)
+        return found is not None and found.kind == "name" and found.cost < LETTER
+
+    def splits(self, word: str) -> bool:
+        """Whether a word is a product of symbols as the question writes them."""
+        return all(char in self.names.symbols for char in word)
+
+
+def sort_words(tokens: list[Token], words: Words) -> list[Token]:
+    """Return tokens for the grammar: numbers, names, calls, units and signs; a trailing condition is left out."""
+    tokens = _spread_han(tokens)
+    out: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind != "word":
+            out.append(token)
+            at += 1
+        elif out and token.text.lower() in CONDITIONS and not words.is_name(token.text):
+            break
+        else:
+            at = _word(tokens, at, out, words)
+    return out
+
+
+def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
+    token = tokens[at]
+    word = token.text
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    before = out[-1] if out else None
+    behind = before is not None and (before.kind in ("number", "name", "unit") or before.text in (")", "]", "}", "⌉", "⌋", "%"))
+    if word in FUNCTIONS and word not in words.names.symbols and not (behind and word == "min" and not _opens(after)):
+        out.append(token._replace(kind="call", text=FUNCTIONS[word]))
+        return at + 1
+    if word in ORDERS and _opens(after) and not words.is_name(word):
+        out.append(token._replace(kind="call", text="order"))
+        return at + 1
+    if word.lower() in _PER:
+        return _per(tokens, at, out, words)
+    if before is not None and before.kind == "number" and (power := _power_of_ten(token, after, words)):
+        out[-1] = before._replace(text=scaled(before.text, power), end=token.end)
+        return at + 1
+    if behind and (unit := _unit(token, before, after, words)):
+        out.append(token._replace(kind="unit", text=unit))
+        return _more_unit(tokens, at + 1, out)
+    if word in ("x", "X") and not words.is_name(word) and behind and after is not None:
+        out.append(token._replace(kind="sign", text="*"))
+        return at + 1
+    if word.lower() in PROSE and not words.is_name(word) and not words.splits(word):
+        return at + 1
+    out.extend(_names(token, words))
+    return at + 1
+
+
+def _opens(token: Token | None) -> bool:
+    return token is not None and token.text in ("(", "[", "{")
+
+
+def _power_of_ten(token: Token, after: Token | None, words: Words) -> int:
+    word = token.text
+    if word not in SUFFIXES or word in words.names.symbols:
+        return 0
+    if len(word) > 1 or not word.isascii():
+        return SUFFIXES[word]
+    if words.is_name(word) or words.names.whole(word):
+        return 0
+    if word == "B" and (_counts_bytes(words.wanted) or (after is not None and after.text in ("/", "per"))):
+        return 0
+    if word == "B":
+        if words.wanted is None and not token.glued:
+            return 0
+        words.warn("billion", "B is read as 10^9", token)
+    return SUFFIXES[word]
+
+
+def _counts_bytes(unit: Unit | None) -> bool:
+    return unit is not None and dict(unit.dims).get("byte", 0) > 0
+
+
+def _unit(token: Token, before: Token | None, after: Token | None, words: Words) -> str:
+    """Return the unit that a word is, or nothing where it is a name, or could only be guessed to be a unit."""
+    word = token.text
+    unit = unit_of(word)
+    if unit is None or word in words.names.symbols or words.splits(word):
+        return ""
+    if (not unit.dims or len(word) == 1) and words.is_name(word):
+        return ""
+    if len(word) == 1 and not (before is not None and before.kind == "number") and words.names.whole(word):
+        return ""
+    if len(word) == 1 and words.names.whole(word) and not (words.wanted and unit.dims == words.wanted.dims):
+        return ""
+    del after
+    return word
+
+
+def _more_unit(tokens: list[Token], at: int, out: list[Token]) -> int:
+    """Take ``/s`` and ``per token`` behind a unit into it."""
+    while at + 1 < len(tokens):
+        sign, word = tokens[at], tokens[at + 1]
+        if not (sign.text == "/" or sign.text.lower() in _PER) or word.kind != "word" or unit_of(word.text) is None:
+            break
+        out[-1] = out[-1]._replace(text=f"{out[-1].text}/{word.text}", end=word.end)
+        at += 2
+    return at
+
+
+def _per(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
+    """Read ``per layer`` behind something that has no unit."""
+    if at + 1 >= len(tokens) or tokens[at + 1].kind != "word":
+        raise AnswerError(f"cannot read the answer: per what?\n{caret(words.text, tokens[at].start)}")
+    noun = tokens[at + 1]
+    words.warn("per", f"the answer is given per {noun.text}", noun)
+    if out and unit_of(noun.text):
+        out.append(noun._replace(kind="unit", text=f"x/{noun.text}"))
+    return at + 2
+
+
+def _names(token: Token, words: Words) -> list[Token]:
+    """Return a word as the symbols it is made of; guesses are warned of."""
+    word = token.text
+    other = words.names.other(word)
+    pieces = other if words.whole and other else words.names.cut(word)
+    if other:
+        one = other[0]
+        words.warn("two_readings", f"{word} is read as the product {' * '.join(p.name for p in words.names.cut(word))}; "
+                   f"it may also mean {one.name} ({words.names.symbols[one.name]})", token)
+    if len(pieces) == 1 and pieces[0].kind == "unknown" and not _is_symbol_like(word):
+        near = words.names.near(word)
+        hint = f" Did you mean {near.name}?" if near else ""
+        known = ", ".join(words.names.symbols) or "none: a number is asked for"
+        what = f"{word[:40]!r} is none of the question's symbols ({known}) and no unit.{hint}"
+        raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
+    return [_piece(piece, i, token, words) for i, piece in enumerate(pieces)]
+
+
+def _piece(piece: Piece, i: int, token: Token, words: Words) -> Token:
+    kinds = {"name": "name", "function": "call", "times": "sign", "unknown": "unknown", "two": "two"}
+    text = FUNCTIONS.get(piece.name, piece.name) if piece.kind == "function" else piece.name
+    exact = len(token.text) == token.end - token.start
+    start = token.start + piece.start if exact else token.start
+    end = token.start + piece.end if exact else token.end
+    out = Token(kinds[piece.kind], text, start, end, token.glued if i == 0 else True)
+    if piece.kind == "two":
+        words.warn("two_meanings", piece.note, out)
+    elif piece.cost >= NEAR and piece.kind == "name":
+        words.warn("near_miss", piece.note, out)
+    elif piece.note and (piece.cost > CASE or len(piece.name) != piece.end - piece.start):
+        words.warn("alias", piece.note, out)
+    return out
+
+
+def _is_symbol_like(word: str) -> bool:
+    return len(word) == 1 or "_" in word or any(c.isdecimal() for c in word) or (len(word) <= 3 and word != word.lower())
+
+
+def _spread_han(tokens: list[Token]) -> list[Token]:
+    """Cut runs of Chinese into words by the longest that is known; what is not known is dropped as prose."""
+    if not any(t.kind == "han" for t in tokens):
+        return tokens
+    out: list[Token] = []
+    for token in tokens:
+        if token.kind != "han":
+            out.append(token)
+            continue
+        at = 0
+        while at < len(token.text):
+            known = _HAN_WORDS | set(_HAN_UNITS)
+            size = next((n for n in (5, 4, 3, 2, 1) if token.text[at : at + n] in known), 0)
+            if size:
+                start = token.start + at
+                out.append(Token("word", token.text[at : at + size], start, start + size, token.glued or at > 0))
+            at += size or 1
+    return out
+
+
+def scaled(number: str, power: int) -> str:
+    """Return a number's text times a power of ten.
+
+    Examples
+    --------
+    >>> scaled("1.5e2", 9)
+    '1.5e11'
+
+    """
+    digits, _, exponent = number.partition("e")
+    return f"{digits}e{int(exponent or 0) + power}"
+
+
+def value_of_unit(text: str) -> Unit:
+    """Return the unit of a unit token."""
+    unit = read_unit(text)
+    return unit or Unit(text, Fraction(1))
