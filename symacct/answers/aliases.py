@@ -20,7 +20,9 @@ class Concept(NamedTuple):
 
 CONCEPTS: tuple[Concept, ...] = (
     Concept("micro.?batch", "micro_batch micro_batch_size mbs microbatch ubatch", "b"),
-    Concept(r"^(global )?(mini)?-?batch\b|batch.?size|\bsequences\b", "batch batch_size bs bsz n_batch batchsize", "B b"),
+    Concept(
+        r"^(global )?(mini)?-?batch\b|batch.?size|\bsequences\b", "batch batch_size bs bsz n_batch batchsize", "B b"
+    ),
     Concept(
         r"context|seq|\blength\b|\bqueries\b|^tokens$",
         "context_length context_len ctx_len ctx n_ctx max_seq_len block_size seq_len seqlen sequence_length seq "
@@ -39,8 +41,16 @@ CONCEPTS: tuple[Concept, ...] = (
         "n_kv n_kv_heads num_kv_heads kv_heads num_key_value_heads H_kv N_kv n_kv_head G_kv",
         "K G",
     ),
-    Concept(r"head.?(size|dim|width)|d_head|d_attn", "head_dim d_head head_size d_h d_k d_attn dim_head head_width", "H d h Q"),
-    Concept(r"^(query |attention |num_|n_)?heads\b", "num_heads n_heads heads n_h n_head nheads num_attention_heads n_q", "H h N"),
+    Concept(
+        r"head.?(size|dim|width)|d_head|d_attn",
+        "head_dim d_head head_size d_h d_k d_attn dim_head head_width",
+        "H d h Q",
+    ),
+    Concept(
+        r"^(query |attention |num_|n_)?heads\b",
+        "num_heads n_heads heads n_h n_head nheads num_attention_heads n_q",
+        "H h N",
+    ),
     Concept(
         r"d_?ff|d_?ffn|feed.?forward|intermediate|ffn|mlp.*(width|dim)",
         "d_ff D_FF dff d_ffn ffn_dim ff_dim hidden_dim intermediate_size d_mlp d_hidden n_inner ffn_size D_ff D_F d_f",
@@ -51,7 +61,11 @@ CONCEPTS: tuple[Concept, ...] = (
         "d_model D_model dmodel hidden_size hidden n_embd embed_dim d_embed model_dim dim width d_emb emb_dim D_M",
         "D d h",
     ),
-    Concept(r"active (experts)?$|experts (a|per) token|top.?k", "top_k topk k_active active_experts n_active num_active", "k"),
+    Concept(
+        r"active (experts)?$|experts (a|per) token|top.?k",
+        "top_k topk k_active active_experts n_active num_active",
+        "k",
+    ),
     Concept(r"^(num_)?experts", "n_experts num_experts experts n_e", "E e"),
     Concept(
         r"param(eter)?s|\bweights\b",
@@ -63,7 +77,10 @@ CONCEPTS: tuple[Concept, ...] = (
         "devices n_devices num_devices gpus n_gpus num_gpus chips n_chips ranks world_size N_DP N_FSDP N_TP",
         "N",
     ),
-    Concept(r"accelerator intensity|hardware intensity|ridge|machine balance", "AI_hw I_hw ridge hw_intensity machine_balance"),
+    Concept(
+        r"accelerator intensity|hardware intensity|ridge|machine balance",
+        "AI_hw I_hw ridge hw_intensity machine_balance",
+    ),
     Concept(r"arithmetic intensity|^intensity", "AI intensity arithmetic_intensity OI"),
     Concept(r"bytes/s|bandwidth", "BW bw bandwidth mem_bw memory_bandwidth beta", "W"),
     Concept(r"flop/?s|peak", "peak peak_flops flops_per_second peak_flops_per_s FLOPS pi", "C"),

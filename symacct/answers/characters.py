@@ -36,7 +36,7 @@ SAME: dict[str, str] = {
     "⌊": "⌊",
     "µ": "μ",
 }
-"""Glyphs that mean the same; what is not here is folded by Unicode's compatibility (full-width, mathematical letters)."""
+"""Glyphs that mean the same; Unicode folds the rest (full-width, mathematical letters)."""
 
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n", strict=True))
 SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕₖₗₘₙₒₚₛₜₓ", "0123456789aehklmnopstx", strict=True))

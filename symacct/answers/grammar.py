@@ -66,6 +66,11 @@ def joined(operator: str, parts: list[Tree]) -> Tree:
     return flat[0] if len(flat) == 1 else Node(operator, tuple(flat), flat[0].start)
 
 
+def halved(tree: Tree) -> Tree:
+    """Return half of a tree."""
+    return joined("*", [tree, inverse(Leaf("number", "2", tree.start))])
+
+
 class _Parser:
     """A recursive descent over the tokens of one formula."""
 
@@ -133,13 +138,17 @@ class _Parser:
         return token.kind == "sign" and token.text in _STARTS
 
     def divisor(self, slash: Token) -> Tree:
-        """Read what stands under a slash; glued to it, an implicit product is all of it (in print) or its first part."""
+        """Read what stands under a slash: of an implicit product glued to it all (as in print) or the first part."""
         parts = [self.signed()]
         first = self.tokens[self.at - 1]
         while self.starts_operand() and self.now.kind != "unit":
             self.ambiguous.append(slash.start)
             number_first = isinstance(parts[0], Leaf) and parts[0].kind == "number" and len(parts) == 1
-            if not self.tight or not self.now.glued or (number_first and self.now.text in "([{" and first.kind == "number"):
+            if (
+                not self.tight
+                or not self.now.glued
+                or (number_first and self.now.text in "([{" and first.kind == "number")
+            ):
                 break
             parts.append(self.power())
         return joined("*", parts)
@@ -251,7 +260,9 @@ class _Parser:
         if function in ("log", "order") and len(parts) == 2:
             return parts[0] if function == "order" else _log(parts[0], parts[1], token)
         if (function in ONE_ARGUMENT and len(parts) != 1) or (function in ("min", "max") and len(parts) < 2):
-            raise self.refuse(f"{function} takes {'one argument' if function in ONE_ARGUMENT else 'two or more'}", token)
+            raise self.refuse(
+                f"{function} takes {'one argument' if function in ONE_ARGUMENT else 'two or more'}", token
+            )
         if function == "same":
             return parts[0]
         if function in ("log2", "log10"):

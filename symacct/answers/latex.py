@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-SPACES = frozenset([",", ";", ":", "!", " ", "quad", "qquad", "space", "enspace", "thinspace", "hspace", "\\"])
+from symacct.answers.lists import listed
+
+SPACES = frozenset([",", ";", ":", "!", " ", "\\", *listed("quad qquad space enspace thinspace hspace")])
 SILENT = frozenset(
-    """left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr middle displaystyle textstyle limits nolimits
-    tilde widetilde hat bar ( ) [ ] begin end""".split()
+    listed("""left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr middle displaystyle textstyle limits nolimits
+    tilde widetilde hat bar ( ) [ ] begin end _ # $ &""")
 )
 """Commands that change how something looks; what they stand before is read by itself."""
 WRAPPERS = frozenset(
-    """mathrm text mathbf mathit textbf textit operatorname mathsf mathtt mbox textrm texttt boldsymbol mathcal
-    mathbb mathnormal boxed emph bm rm""".split()
+    listed("""mathrm text mathbf mathit textbf textit operatorname mathsf mathtt mbox textrm texttt boldsymbol mathcal
+    mathbb mathnormal boxed emph bm rm""")
 )
 FRACTIONS = frozenset(["frac", "tfrac", "dfrac", "cfrac"])
 ANNOTATED = frozenset(["underbrace", "overbrace", "underline", "overline", "cancel"])
@@ -39,6 +41,7 @@ WORDS: dict[str, str] = {
     "mu": "μ",
 }
 GREEK = frozenset(
-    """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda nu xi pi rho sigma tau upsilon phi chi psi omega
-    Gamma Delta Lambda Pi Sigma Phi Psi ell""".split()
+    listed("""alpha beta gamma delta epsilon zeta eta theta iota kappa lambda nu xi pi rho sigma tau upsilon
+    phi chi psi omega
+    Gamma Delta Lambda Pi Sigma Phi Psi ell""")
 )

@@ -66,7 +66,9 @@ class Names:
 
     def _alias(self, word: str, found: str, cost: int) -> Piece:
         meaning = self.symbols[found]
-        return Piece("name", found, 0, len(word), cost, f"{word} is read as {found}" + (f" ({meaning})" if meaning else ""))
+        return Piece(
+            "name", found, 0, len(word), cost, f"{word} is read as {found}" + (f" ({meaning})" if meaning else "")
+        )
 
     def _two(self, word: str, found: Iterable[str]) -> Piece:
         both = " or ".join(f"{n} ({self.symbols[n]})" for n in dict.fromkeys(found))
@@ -100,7 +102,7 @@ class Names:
         """Return the symbol whose longer name is spelled nearly like a word."""
         if len(word) < 4:
             return None
-        known = {**{k: v for k, v in self.aliases.items()}, **self.said}
+        known = {**self.aliases, **self.said}
         close = difflib.get_close_matches(fold(word), [k for k in known if len(k) > 3], n=1, cutoff=0.75)
         if not close or not (found := _one(known[close[0]])):
             return None
@@ -150,7 +152,7 @@ class Names:
 
     def _piece(self, word: str, start: int, end: int) -> Piece | None:
         text = word[start:end]
-        if text in _FUNCTIONS and 0 < len(word) - len(text):
+        if text in _FUNCTIONS and len(word) - len(text) > 0:
             return Piece("function", text, start, end, ALIAS)
         if text == "x" and start and end < len(word) and "x" not in self.symbols and "X" not in self.symbols:
             return Piece("times", "*", start, end, ALIAS)

@@ -51,7 +51,9 @@ def settle(tree: Tree, *, convert: bool = True) -> Settled:
         return Settled(
             Node("/", (below.tree,), tree.start), f"1/{below.unit}", tuple((n, -p) for n, p in below.dims), below.per
         )
-    raise AnswerError(f"cannot read the answer: a unit ({next(p.unit for p in parts if p.unit)}) inside {tree.operator}")
+    raise AnswerError(
+        f"cannot read the answer: a unit ({next(p.unit for p in parts if p.unit)}) inside {tree.operator}"
+    )
 
 
 def _changed(tree: Node, parts: list[Settled]) -> bool:

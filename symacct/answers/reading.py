@@ -9,7 +9,7 @@ from typing import NamedTuple
 from symacct.answers.grammar import inverse, joined, negated, parse
 from symacct.answers.names import Names, names_for
 from symacct.answers.printing import written
-from symacct.answers.quantities import Settled, in_unit_of, settle
+from symacct.answers.quantities import in_unit_of, settle
 from symacct.answers.statement import FLIPPED, Statement, split
 from symacct.answers.tokens import Token, tokens_of
 from symacct.answers.types import Reading, Warned
@@ -17,6 +17,16 @@ from symacct.answers.units import Unit, read_unit
 from symacct.answers.words import Words, sort_words
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
+
+
+class _Source(NamedTuple):
+    """What is read: the text, its statement, and the question's symbols and unit."""
+
+    text: str
+    statement: Statement
+    names: Names
+    wanted: Unit | None
+    noticed: tuple[Warned, ...]
 
 
 class _Way(NamedTuple):
@@ -28,14 +38,14 @@ class _Way(NamedTuple):
 
 
 def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, unit: str = "") -> Reading:
-    """Read what a person wrote as an answer: an expression, its mode, its unit and what had to be guessed.
+    r"""Read what a person wrote as an answer: an expression, its mode, its unit and what had to be guessed.
 
     Nothing in the text is ever evaluated as code.
 
     Parameters
     ----------
     text
-        The answer, as ``"2BTD^2"``, ``r"\\frac{n}{3}"``, ``"~143 days"``, ``"O(√L)"``, ``"N_DP < 1 + BW/C"``.
+        The answer, as ``"2BTD^2"``, ``r"\frac{n}{3}"``, ``"~143 days"``, ``"O(√L)"``, ``"N_DP < 1 + BW/C"``.
     symbols
         The question's symbols: names, or ``{name: meaning}``; meanings let aliases be read (``vocab_size`` for V).
     unit
@@ -66,23 +76,23 @@ def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, u
     tokens, noticed = tokens_of(text)
     if not tokens:
         raise AnswerError("cannot read the answer: there is nothing in it")
-    statement = split(tokens, names)
-    main = _read(text, statement, names, wanted, _Way(), noticed)
-    others = _alternatives(text, statement, names, wanted, main)
-    warnings = (*main.warnings, *(w for o in others for w in o.warnings if w.code.startswith("ambiguous")))
-    return replace(main, alternatives=others, warnings=tuple(dict.fromkeys(warnings)))
+    source = _Source(text, split(tokens, names), names, wanted, noticed)
+    main = _read(source, _Way())
+    others = _alternatives(source, main)
+    return replace(main, alternatives=others)
 
 
-def _alternatives(
-    text: str, statement: Statement, names: Names, wanted: Unit | None, main: Reading
-) -> tuple[Reading, ...]:
-    ways = [_Way(tight=False), _Way(whole=True)]
-    if main.unit and wanted is None:
+def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
+    """Read the text in each other way that gives another formula."""
+    ways = [_Way(whole=True)] if any(w.code == "two_readings" for w in main.warnings) else []
+    if any(w.code == "ambiguous_division" for w in main.warnings):
+        ways.append(_Way(tight=False))
+    if main.unit and source.wanted is None:
         ways.append(_Way(convert=False))
     out: dict[str, Reading] = {}
     for way in ways:
         try:
-            other = _read(text, statement, names, wanted, way, ())
+            other = _read(source, way)
         except AnswerError:
             continue
         if other.formula != main.formula:
@@ -90,14 +100,8 @@ def _alternatives(
     return tuple(out.values())
 
 
-def _read(
-    text: str,
-    statement: Statement,
-    names: Names,
-    wanted: Unit | None,
-    way: _Way,
-    noticed: tuple[Warned, ...],
-) -> Reading:
+def _read(source: _Source, way: _Way) -> Reading:
+    text, statement, names, wanted, noticed = source
     words = Words(text, names, wanted, list(noticed), whole=way.whole)
     trees = [(relation, _tree(tokens, words, way)) for relation, tokens in statement.formulas]
     relation, tree, limit = _judged(trees, names)
@@ -108,7 +112,7 @@ def _read(
     tree, mode = _order(tree, mode)
     settled = settle(tree, convert=way.convert)
     settled = in_unit_of(settled, wanted) if way.convert else settled
-    unknown = tuple(dict.fromkeys(n for n in _names_in(settled.tree) if n not in names.symbols))
+    unknown = tuple(dict.fromkeys(n for n in names_in(settled.tree) if n not in names.symbols))
     return Reading(
         text=text,
         formula=written(settled.tree),
@@ -118,6 +122,8 @@ def _read(
         warnings=tuple(dict.fromkeys(words.warnings)),
         unknown=unknown,
         tree=settled.tree,
+        dims=settled.dims,
+        per=settled.per,
         limit=limit,
     )
 
@@ -127,7 +133,12 @@ def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
     parsed = parse(sorted_out, words.text, tight=way.tight)
     for start in dict.fromkeys(parsed.ambiguous):
         words.warnings.append(
-            Warned("ambiguous_division", "what is under this slash reads two ways; parentheses would tell", start, start + 1)
+            Warned(
+                "ambiguous_division",
+                "what is under this slash reads two ways; parentheses would tell",
+                start,
+                start + 1,
+            )
         )
     return parsed.tree
 
@@ -140,10 +151,10 @@ def _judged(trees: list[tuple[str, Tree]], names: Names) -> tuple[str, Tree, Tre
     if relation == "→":
         return trees[-2][0], trees[-2][1], last
     first = trees[0][1]
-    strange = [n for n in _names_in(first) if n not in names.symbols]
+    strange = [n for n in names_in(first) if n not in names.symbols]
     if len(set(strange)) == 1 and (solved := _solved(first, strange[0], last)):
         return relation, solved, None
-    symbolic = [(r, t) for r, t in trees if any(n in names.symbols for n in _names_in(t))]
+    symbolic = [(r, t) for r, t in trees if any(n in names.symbols for n in names_in(t))]
     return (*(symbolic or trees)[-1], None)
 
 
@@ -153,7 +164,7 @@ def _solved(left: Tree, name: str, right: Tree) -> Tree | None:
         return right
     mine = [p for p in left.parts if isinstance(p, Leaf) and p.text == name]
     rest = [p for p in left.parts if not (isinstance(p, Leaf) and p.text == name)]
-    if len(mine) != 1 or any(name in _names_in(p) for p in rest) or left.operator not in ("+", "*"):
+    if len(mine) != 1 or any(name in names_in(p) for p in rest) or left.operator not in ("+", "*"):
         return None
     undo = negated if left.operator == "+" else inverse
     return joined(left.operator, [right, *(undo(p) for p in rest)])
@@ -168,10 +179,10 @@ def _under(condition: list[Token], tree: Tree, words: Words, way: _Way) -> Tree:
         left, right = _tree(condition[:at], words, way), _tree(condition[at + 1 :], words, way)
     except AnswerError:
         return tree
-    strange = {n for n in _names_in(tree) if n not in words.names.symbols}
+    strange = {n for n in names_in(tree) if n not in words.names.symbols}
     for name in strange:
         for one, other in ((left, right), (right, left)):
-            if name in _names_in(one) and name not in _names_in(other) and (value := _solved(one, name, other)):
+            if name in names_in(one) and name not in names_in(other) and (value := _solved(one, name, other)):
                 return replaced(tree, name, value)
     return tree
 
@@ -191,10 +202,11 @@ def _is_order(tree: Tree) -> bool:
     return isinstance(tree, Node) and (tree.operator == "order" or (tree.operator == "-" and _is_order(tree.parts[0])))
 
 
-def _names_in(tree: Tree) -> list[str]:
+def names_in(tree: Tree) -> list[str]:
+    """Return every name of a tree, as often as it stands there."""
     if isinstance(tree, Leaf):
         return [tree.text] if tree.kind == "name" else []
-    return [n for part in tree.parts for n in _names_in(part)]
+    return [n for part in tree.parts for n in names_in(part)]
 
 
 def replaced(tree: Tree, name: str, value: Tree) -> Tree:
@@ -202,6 +214,3 @@ def replaced(tree: Tree, name: str, value: Tree) -> Tree:
     if isinstance(tree, Leaf):
         return value if tree.kind == "name" and tree.text == name else tree
     return Node(tree.operator, tuple(replaced(p, name, value) for p in tree.parts), tree.start)
-
-
-__all__ = ["Settled", "read_answer", "replaced"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from symacct.answers.names import Names
 from symacct.answers.tokens import Token
 from symacct.answers.units import unit_of
-from symacct.answers.words import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
+from symacct.answers.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
 
 RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
 _OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
@@ -43,10 +43,17 @@ def split(tokens: list[Token], names: Names) -> Statement:
         out.label += segments[0][1]
         out.approximate |= segments[1][0] == "≈"
         segments = segments[1:]
-    if len(segments) > 1 and len(segments[-1][1]) == 1 and segments[-1][1][0].kind == "word" and segments[-1][0] in "<>":
+    if (
+        len(segments) > 1
+        and len(segments[-1][1]) == 1
+        and segments[-1][1][0].kind == "word"
+        and segments[-1][0] in "<>"
+    ):
         out.flipped = True
         segments = [(segments[-1][0], segments[0][1]), *segments[1:-1]]
-    out.approximate |= any(t.text.lower() in APPROXIMATE and not names.whole(t.text) for t in tokens if t.kind == "word")
+    out.approximate |= any(
+        t.text.lower() in APPROXIMATE and not names.whole(t.text) for t in tokens if t.kind == "word"
+    )
     out.approximate |= any(t.kind == "han" and ("约" in t.text or "左右" in t.text) for t in tokens)
     out.formulas = segments
     return out
@@ -73,7 +80,9 @@ def _is_label(tokens: list[Token]) -> bool:
     signs = all(t.text in ("(", ")", ",", "_", "[", "]", "|") for t in tokens if t.kind == "sign")
     if not words or not signs or any(t.kind == "number" for t in tokens):
         return False
-    return not any(t.text in FUNCTIONS or t.text in ORDERS for t in words[:1] if len(tokens) > 2) or words[0].text == "max"
+    return (
+        not any(t.text in FUNCTIONS or t.text in ORDERS for t in words[:1] if len(tokens) > 2) or words[0].text == "max"
+    )
 
 
 def _cut_condition(tokens: list[Token], names: Names) -> tuple[list[Token], list[Token]]:

@@ -31,7 +31,9 @@ _PLAIN = r"\d[\d_]*(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(rf"(?:{_GROUPED}|{_PLAIN})(?:[eE][+-]?\d+(?![\w.]))?|(?:{_PLAIN})[eE][+-]?\d+")
 _IN_CALL = re.compile(rf"(?:{_PLAIN})(?:[eE][+-]?\d+)?")
 _COMMA = re.compile(r"(\d+),(\d{1,2}|\d{4,})(?![\d,])")
-_ATTRIBUTE = re.compile(r"(?:(?:self|cfg|config|args|model|math|np|numpy|torch|hparams|hp|conf|opt|jnp)\.)+(?=[A-Za-z_])")
+_ATTRIBUTE = re.compile(
+    r"(?:(?:self|cfg|config|args|model|math|np|numpy|torch|hparams|hp|conf|opt|jnp)\.)+(?=[A-Za-z_])"
+)
 _WORD = re.compile(r"[A-Za-zΑ-ωμ](?:[A-Za-z0-9Α-ωμ]|\\?_+(?=[A-Za-z0-9Α-ωμ]))*")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _SUB_BRACES = re.compile(r"_\s*\{\s*((?:[^{}]|\{[^{}]*\})*)\}")
@@ -42,7 +44,26 @@ _NOTE = re.compile(r"\s*[_^]\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 _BRACED = re.compile(r"\s*\{([^{}]*)\}")
 _SIGNS = re.compile(r"\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&]")
 _SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "→", "~=": "≈", ":=": "="}
-CALLS = frozenset("min max log log2 log10 ln lg ceil floor ceiling sqrt pow abs Min Max O".split())
+CALLS = frozenset(
+    [
+        "min",
+        "max",
+        "log",
+        "log2",
+        "log10",
+        "ln",
+        "lg",
+        "ceil",
+        "floor",
+        "ceiling",
+        "sqrt",
+        "pow",
+        "abs",
+        "Min",
+        "Max",
+        "O",
+    ]
+)
 
 
 def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:
@@ -171,36 +192,27 @@ class _Lexer:
         if not found:
             raise self.refuse(at, "a backslash at the end")
         name, stop = found[1], found.end()
-        if name in SPACES:
-            self.glued = False
-        elif name in WRAPPERS:
+        if name in WRAPPERS:
             return self._wrapped(stop, end)
-        elif name in SIGNS:
-            self._emit("sign", SIGNS[name], at, stop)
-            if SIGNS[name] in "()":
-                self._track(SIGNS[name])
-        elif name in WORDS:
-            self._emit("word", WORDS[name], at, stop)
-            return self._subscript(stop, end)
-        elif name in FRACTIONS:
-            self._emit("sign", "frac", at, stop)
-        elif name in ANNOTATED:
+        if name in ANNOTATED:
             return self._annotated(at, stop, end)
-        elif name in GREEK:
-            self._emit("word", name, at, stop)
+        if name in WORDS or name in GREEK:
+            self._emit("word", WORDS.get(name, name), at, stop)
             return self._subscript(stop, end)
-        elif name in ("_", "#", "$", "&"):
-            self.glued = name == "_"
+        if name in SIGNS or name in FRACTIONS:
+            self._emit("sign", SIGNS.get(name, "frac"), at, stop)
+            self._track(SIGNS.get(name, ""))
+        elif name in SPACES:
+            self.glued = False
         elif name not in SILENT:
             raise self.refuse(at, f"the command \\{name[:30]} is not known here")
-        elif name in ("left", "right") and self.text[stop : stop + 1] == ".":
-            return stop + 1
-        return stop
+        dot = name in ("left", "right") and self.text[stop : stop + 1] == "."
+        return stop + dot
 
     def _track(self, sign: str) -> None:
         if sign == "(":
             self.calls.append(bool(len(self.out) > 1 and self.out[-2].text in CALLS))
-        elif self.calls:
+        elif sign == ")" and self.calls:
             self.calls.pop()
 
     def _subscript(self, stop: int, end: int) -> int:
@@ -224,7 +236,7 @@ class _Lexer:
         return note.end() if note else inside.end()
 
     def _wrapped(self, stop: int, end: int) -> int:
-        """Read what a command such as \\mathrm holds as if the command were not there; words in it stay whole."""
+        r"""Read what a command such as \mathrm holds as if the command were not there; words in it stay whole."""
         inside = _BRACED.match(self.text, stop, end)
         if not inside:
             return stop

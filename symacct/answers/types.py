@@ -46,6 +46,8 @@ class Reading:
         Names that are none of the question's symbols.
     tree
         The parsed expression.
+    dims, per
+        The dimensions of the unit, such as ``(("byte", 1),)``, and the noun it is counted by (``"param"``).
     limit
         What it tends to, where the answer says so: ``(2n-1)/(4n+2) → 1/2``.
     """
@@ -59,6 +61,8 @@ class Reading:
     alternatives: tuple[Reading, ...] = ()
     unknown: tuple[str, ...] = ()
     tree: Tree = field(default=ZERO, repr=False, compare=False)
+    dims: tuple[tuple[str, int], ...] = field(default=(), repr=False, compare=False)
+    per: str = field(default="", repr=False, compare=False)
     limit: Tree | None = field(default=None, repr=False, compare=False)
 
     @property

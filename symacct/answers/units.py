@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import NamedTuple
+
+from symacct.answers.lists import listed
 
 
 class Unit(NamedTuple):
@@ -21,30 +23,52 @@ class Unit(NamedTuple):
 DECIMAL = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _WORDS = {"kilo": 1, "mega": 2, "giga": 3, "tera": 4, "peta": 5, "exa": 6}
 SUFFIXES: dict[str, int] = {
-    **{"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12, "P": 15, "E": 18, "mn": 6, "bn": 9, "tn": 12},
-    **{"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mil": 6},
-    **{"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "十亿": 9, "百亿": 10, "千亿": 11, "万亿": 12, "兆": 12},
+    "k": 3,
+    "K": 3,
+    "M": 6,
+    "B": 9,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+    "mn": 6,
+    "bn": 9,
+    "tn": 12,
+    "thousand": 3,
+    "million": 6,
+    "billion": 9,
+    "trillion": 12,
+    "quadrillion": 15,
+    "mil": 6,
+    "千": 3,
+    "万": 4,
+    "百万": 6,
+    "千万": 7,
+    "亿": 8,
+    "十亿": 9,
+    "百亿": 10,
+    "千亿": 11,
+    "万亿": 12,
+    "兆": 12,
 }
 """Powers of ten written behind a number."""
 
 _BYTE = frozenset(["byte", "bytes", "字节"])
 _BIT = frozenset(["bit", "bits", "比特", "位"])
-_FLOP = frozenset(
-    "flop flops fpo ops op opts 浮点运算 浮点操作 次浮点运算 次运算 次 multiply-adds additions adds".split()
-)
+_FLOP = frozenset(listed("flop flops fpo ops op 浮点运算 浮点操作 次浮点运算 次运算 次 additions adds"))
 _MAC = frozenset(["mac", "macs", "madd", "madds", "fma", "fmas"])
 _TIMES: dict[str, int | Fraction] = {
-    **dict.fromkeys("s sec secs second seconds 秒 秒钟".split(), 1),
-    **dict.fromkeys("min mins minute minutes 分钟 分".split(), 60),
-    **dict.fromkeys("h hr hrs hour hours 小时 时".split(), 3600),
-    **dict.fromkeys("d day days 天 日".split(), 86400),
-    **dict.fromkeys("week weeks wk 周 星期".split(), 7 * 86400),
-    **dict.fromkeys("month months mo 个月 月".split(), Fraction(86400) * Fraction(36525, 1200)),
-    **dict.fromkeys("year years yr yrs a 年".split(), Fraction(86400) * Fraction(36525, 100)),
-    **dict.fromkeys("ms msec millisecond milliseconds 毫秒".split(), Fraction(1, 10**3)),
-    **dict.fromkeys("us μs microsecond microseconds 微秒".split(), Fraction(1, 10**6)),
-    **dict.fromkeys("ns nanosecond nanoseconds 纳秒".split(), Fraction(1, 10**9)),
-    **dict.fromkeys("ps picosecond picoseconds 皮秒".split(), Fraction(1, 10**12)),
+    **dict.fromkeys(listed("s sec secs second seconds 秒 秒钟"), 1),
+    **dict.fromkeys(listed("min mins minute minutes 分钟 分"), 60),
+    **dict.fromkeys(listed("h hr hrs hour hours 小时 时"), 3600),
+    **dict.fromkeys(listed("d day days 天 日"), 86400),
+    **dict.fromkeys(listed("week weeks wk 周 星期"), 7 * 86400),
+    **dict.fromkeys(listed("month months mo 个月 月"), Fraction(86400) * Fraction(36525, 1200)),
+    **dict.fromkeys(listed("year years yr yrs a 年"), Fraction(86400) * Fraction(36525, 100)),
+    **dict.fromkeys(listed("ms msec millisecond milliseconds 毫秒"), Fraction(1, 10**3)),
+    **dict.fromkeys(listed("us μs microsecond microseconds 微秒"), Fraction(1, 10**6)),
+    **dict.fromkeys(listed("ns nanosecond nanoseconds 纳秒"), Fraction(1, 10**9)),
+    **dict.fromkeys(listed("ps picosecond picoseconds 皮秒"), Fraction(1, 10**12)),
 }
 NOUNS: dict[str, str] = {
     noun: names.split()[0]
@@ -104,9 +128,9 @@ def _prefixed(word: str) -> Unit | None:
         if word.lower().startswith(spelled) and (base := _plain(word[len(spelled) :].strip("-"))):
             return base._replace(name=word, factor=base.factor * 1000**power)
     prefix, rest = word[:1], word[1:]
-    if rest[:1] == "i" and prefix.upper() in "KMGTPE" and prefix and (rest[1:].lower() in ("b", "byte", "bytes", "bit")):
+    if rest.lower() in ("ib", "ibyte", "ibytes", "ibit") and prefix.upper() in DECIMAL:
         scale = Fraction(1024) ** DECIMAL[prefix.upper()]
-        return Unit(word, scale / (8 if rest[1:] == "bit" else 1), (("byte", 1),))
+        return Unit(word, scale / (8 if rest == "ibit" else 1), (("byte", 1),))
     power = DECIMAL.get(prefix) or (DECIMAL.get(prefix.upper(), 0) if prefix in "gt" or rest == "b" else 0)
     if not power:
         return None
@@ -127,13 +151,8 @@ def divided(above: Unit, below: Unit) -> Unit:
 
 @lru_cache(maxsize=512)
 def read_unit(text: str) -> Unit | None:
-    """Read the unit of a question, such as ``FLOPs/byte``, ``GiB`` or ``tokens/step``; nothing for none or a strange one."""
+    """Read the unit of a question, such as ``FLOPs/byte`` or ``GiB``; nothing for none or a strange one."""
     parts = [p.strip() for p in re.split(r"/|\bper\b", text.strip()) if p.strip()]
     units = [unit_of(p) for p in parts]
-    if not units or any(u is None for u in units):
-        return None
-    out = units[0]
-    for below in units[1:]:
-        assert out is not None and below is not None
-        out = divided(out, below)
-    return out
+    known = [u for u in units if u is not None]
+    return reduce(divided, known) if known and len(known) == len(units) else None

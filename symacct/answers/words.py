@@ -6,35 +6,16 @@ own symbols win; a unit or a power of ten needs a number before it.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 from symacct.answers.names import CASE, LETTER, NEAR, Names, Piece
 from symacct.answers.tokens import Token
 from symacct.answers.types import Warned
-from symacct.answers.units import NOUNS, SUFFIXES, Unit, read_unit, unit_of
+from symacct.answers.units import SUFFIXES, Unit, unit_of
+from symacct.answers.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, ORDERS, PER, PROSE
 from symacct.errors import AnswerError, caret
 
-FUNCTIONS: dict[str, str] = {
-    **{f: f for f in ("min", "max", "sqrt", "floor", "ceil", "log", "ln", "abs")},
-    **{"Min": "min", "Max": "max", "ceiling": "ceil", "Abs": "abs", "minimum": "min", "maximum": "max"},
-    **dict.fromkeys(("log2", "lg", "log_2", "lb"), "log2"),
-    **dict.fromkeys(("log10", "log_10"), "log10"),
-    **dict.fromkeys(("log_e", "LN"), "ln"),
-    **{"MIN": "min", "MAX": "max", "LOG": "log", "Log": "log", "Sqrt": "sqrt", "SQRT": "sqrt", "root": "sqrt"},
-    **{"pow": "pow", "int": "floor", "trunc": "floor", "float": "same", "round": "same"},
-}
-ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
-PROSE = frozenset(
-    """a an the is are about approximately approx roughly around circa ca of total overall answer ans final result
-    equals equal so thus hence or that we get gives it in all only just dense constant
-    约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""".split()
-)
-CONDITIONS = frozenset("when if for where with as assuming given provided since because once while 当 若 如果 其中 因为 对于".split())
-APPROXIMATE = frozenset("about approximately approx roughly around circa ca 约 大约 大概 约为 约等于 左右".split())
-_PER = frozenset(["per", "每"])
-_HAN_WORDS = frozenset(PROSE | CONDITIONS | _PER | set(SUFFIXES) | {n for n in NOUNS if not n.isascii()})
-_HAN_UNITS = "字节 比特 位 浮点运算 浮点操作 次浮点运算 次运算 次 秒 秒钟 分钟 小时 时 天 日 周 星期 个月 月 年 毫秒 微秒 纳秒".split()
+_ENDS = frozenset([")", "]", "}", "⌉", "⌋", "%"])
 
 
 class Words(NamedTuple):
@@ -48,6 +29,7 @@ class Words(NamedTuple):
     """Whether a word that may also be one name is read as that name."""
 
     def warn(self, code: str, what: str, token: Token) -> None:
+        """Keep a warning about a token, once."""
         warned = Warned(code, what, token.start, token.end)
         if warned not in self.warnings:
             self.warnings.append(warned)
@@ -84,19 +66,19 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     word = token.text
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     before = out[-1] if out else None
-    behind = before is not None and (before.kind in ("number", "name", "unit") or before.text in (")", "]", "}", "⌉", "⌋", "%"))
+    behind = before is not None and (before.kind in ("number", "name", "unit") or before.text in _ENDS)
     if word in FUNCTIONS and word not in words.names.symbols and not (behind and word == "min" and not _opens(after)):
         out.append(token._replace(kind="call", text=FUNCTIONS[word]))
         return at + 1
     if word in ORDERS and _opens(after) and not words.is_name(word):
         out.append(token._replace(kind="call", text="order"))
         return at + 1
-    if word.lower() in _PER:
+    if word.lower() in PER:
         return _per(tokens, at, out, words)
     if before is not None and before.kind == "number" and (power := _power_of_ten(token, after, words)):
         out[-1] = before._replace(text=scaled(before.text, power), end=token.end)
         return at + 1
-    if behind and (unit := _unit(token, before, after, words)):
+    if behind and (unit := _unit(token, before, words)):
         out.append(token._replace(kind="unit", text=unit))
         return _more_unit(tokens, at + 1, out)
     if word in ("x", "X") and not words.is_name(word) and behind and after is not None:
@@ -133,7 +115,7 @@ def _counts_bytes(unit: Unit | None) -> bool:
     return unit is not None and dict(unit.dims).get("byte", 0) > 0
 
 
-def _unit(token: Token, before: Token | None, after: Token | None, words: Words) -> str:
+def _unit(token: Token, before: Token | None, words: Words) -> str:
     """Return the unit that a word is, or nothing where it is a name, or could only be guessed to be a unit."""
     word = token.text
     unit = unit_of(word)
@@ -145,7 +127,6 @@ def _unit(token: Token, before: Token | None, after: Token | None, words: Words)
         return ""
     if len(word) == 1 and words.names.whole(word) and not (words.wanted and unit.dims == words.wanted.dims):
         return ""
-    del after
     return word
 
 
@@ -153,7 +134,7 @@ def _more_unit(tokens: list[Token], at: int, out: list[Token]) -> int:
     """Take ``/s`` and ``per token`` behind a unit into it."""
     while at + 1 < len(tokens):
         sign, word = tokens[at], tokens[at + 1]
-        if not (sign.text == "/" or sign.text.lower() in _PER) or word.kind != "word" or unit_of(word.text) is None:
+        if not (sign.text == "/" or sign.text.lower() in PER) or word.kind != "word" or unit_of(word.text) is None:
             break
         out[-1] = out[-1]._replace(text=f"{out[-1].text}/{word.text}", end=word.end)
         at += 2
@@ -177,9 +158,9 @@ def _names(token: Token, words: Words) -> list[Token]:
     other = words.names.other(word)
     pieces = other if words.whole and other else words.names.cut(word)
     if other:
-        one = other[0]
-        words.warn("two_readings", f"{word} is read as the product {' * '.join(p.name for p in words.names.cut(word))}; "
-                   f"it may also mean {one.name} ({words.names.symbols[one.name]})", token)
+        one, product = other[0].name, " * ".join(p.name for p in words.names.cut(word))
+        what = f"{word} is read as the product {product}; it may also mean {one} ({words.names.symbols[one]})"
+        words.warn("two_readings", what, token)
     if len(pieces) == 1 and pieces[0].kind == "unknown" and not _is_symbol_like(word):
         near = words.names.near(word)
         hint = f" Did you mean {near.name}?" if near else ""
@@ -206,13 +187,12 @@ def _piece(piece: Piece, i: int, token: Token, words: Words) -> Token:
 
 
 def _is_symbol_like(word: str) -> bool:
-    return len(word) == 1 or "_" in word or any(c.isdecimal() for c in word) or (len(word) <= 3 and word != word.lower())
+    short = len(word) == 1 or (len(word) <= 3 and word != word.lower())
+    return short or "_" in word or any(c.isdecimal() for c in word)
 
 
 def _spread_han(tokens: list[Token]) -> list[Token]:
     """Cut runs of Chinese into words by the longest that is known; what is not known is dropped as prose."""
-    if not any(t.kind == "han" for t in tokens):
-        return tokens
     out: list[Token] = []
     for token in tokens:
         if token.kind != "han":
@@ -220,8 +200,7 @@ def _spread_han(tokens: list[Token]) -> list[Token]:
             continue
         at = 0
         while at < len(token.text):
-            known = _HAN_WORDS | set(_HAN_UNITS)
-            size = next((n for n in (5, 4, 3, 2, 1) if token.text[at : at + n] in known), 0)
+            size = next((n for n in (5, 4, 3, 2, 1) if token.text[at : at + n] in HAN_WORDS), 0)
             if size:
                 start = token.start + at
                 out.append(Token("word", token.text[at : at + size], start, start + size, token.glued or at > 0))
@@ -240,9 +219,3 @@ def scaled(number: str, power: int) -> str:
     """
     digits, _, exponent = number.partition("e")
     return f"{digits}e{int(exponent or 0) + power}"
-
-
-def value_of_unit(text: str) -> Unit:
-    """Return the unit of a unit token."""
-    unit = read_unit(text)
-    return unit or Unit(text, Fraction(1))

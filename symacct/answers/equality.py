@@ -1,0 +1,159 @@
+"""Whether two formulas are equal for all sizes: by algebra, else by exact values at generic sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from symacct.answers.algebra import TooMuchError, expression, is_opaque
+from symacct.answers.evaluate import UndefinedValueError, evaluate, is_exact, number
+from symacct.answers.points import generic, small
+from symacct.answers.types import Counterexample
+from symacct.errors import AnswerError, ExpressionError
+from symacct.expr import Call, add, multiply, names_in, numerator, terms_of
+from symacct.expr.tree import Leaf, Tree
+
+_TINY = Fraction(1, 10**12)
+MOST_ROUNDING = Fraction(15, 1000)
+
+
+class Equality(NamedTuple):
+    """Whether two formulas are equal, how that is known, and sizes where they are not."""
+
+    equal: bool
+    proof: str = ""
+    counterexample: Counterexample | None = None
+
+
+def equal_for_all(answer: Tree, truth: Tree, names: Sequence[str]) -> Equality:
+    """Compare two formulas.
+
+    Examples
+    --------
+    >>> from symacct.expr.reader import parse
+    >>> equal_for_all(parse("2*B*(D + 1)"), parse("2*B*D + 2*B"), ["B", "D"]).proof
+    'algebra'
+    >>> print(equal_for_all(parse("B*D"), parse("2*B*D"), ["B", "D"]).counterexample)
+    at B=2, D=3: 6, not 12
+
+    """
+    decided = _by_algebra(answer, truth)
+    if decided:
+        return Equality(equal=True, proof="algebra")
+    if decided is None and (tried := agreeing(answer, truth, names)):
+        return Equality(equal=True, proof=f"sampled({tried})")
+    return Equality(equal=False, counterexample=counterexample(answer, truth, names))
+
+
+def _by_algebra(answer: Tree, truth: Tree) -> bool | None:
+    """Return whether two trees are equal, or nothing where multiplying out does not tell."""
+    try:
+        gap = numerator(add((expression(answer), multiply(-1, expression(truth)))))
+    except (TooMuchError, ExpressionError):
+        return None
+    if gap == 0:
+        return True
+    special = any(isinstance(a, Call) or type(e) is Fraction for m in terms_of(gap) for a, e in m)
+    return None if special or any(is_opaque(n) for n in names_in(gap)) else False
+
+
+def agreeing(answer: Tree, truth: Tree, names: Sequence[str]) -> int:
+    """Return at how many generic sizes two formulas agree: 0 where they differ at one, or have no value at most."""
+    tolerance = Fraction(0) if is_exact(answer) and is_exact(truth) else _TINY
+    tried = 0
+    for sizes in generic(tuple(names)):
+        try:
+            wanted = evaluate(truth, sizes)
+        except UndefinedValueError:
+            continue
+        try:
+            given = evaluate(answer, sizes)
+        except UndefinedValueError:
+            return 0
+        if not close(given, wanted, tolerance):
+            return 0
+        tried += 1
+    return tried
+
+
+def close(given: Fraction, wanted: Fraction, tolerance: Fraction) -> bool:
+    """Whether two numbers agree, relatively to the second."""
+    return abs(given - wanted) <= tolerance * abs(wanted)
+
+
+def counterexample(answer: Tree, truth: Tree, names: Sequence[str]) -> Counterexample | None:
+    """Return the smallest distinct sizes at which two formulas differ, with both values."""
+    tolerance = Fraction(0) if is_exact(answer) and is_exact(truth) else _TINY
+    for sizes in small(names):
+        try:
+            given, wanted = evaluate(answer, sizes), evaluate(truth, sizes)
+        except UndefinedValueError:
+            continue
+        if not close(given, wanted, tolerance):
+            return Counterexample(sizes, plain(given), plain(wanted))
+    return None
+
+
+def values_at(answer: Tree, truth: Tree, sizes: Mapping[str, Fraction | int]) -> Counterexample:
+    """Return both values at given sizes."""
+    return Counterexample(dict(sizes), plain(evaluate(answer, sizes)), plain(evaluate(truth, sizes)))
+
+
+def plain(x: Fraction) -> int | Fraction | float:
+    """Return a whole number as one, and what no one would read as a fraction as a float."""
+    if x.denominator == 1:
+        return x.numerator
+    if x.denominator < 10**6:
+        return x
+    try:
+        return float(x)
+    except OverflowError:
+        return x
+
+
+def rounding(answer: Tree, truth: Tree) -> Fraction:
+    """Return by how much an answer may be off because its decimals are rounded: half a unit of their last digits.
+
+    Decimals that stand in the truth as well are not rounded.
+
+    Examples
+    --------
+    >>> from symacct.expr.reader import parse
+    >>> rounding(parse("0.33*n"), parse("n/3"))
+    Fraction(3, 200)
+    >>> rounding(parse("3*n"), parse("n/3"))
+    Fraction(0, 1)
+
+    """
+    stated = {number(leaf) for leaf in _decimals(truth)}
+    total = sum((_half_unit(d) for d in _decimals(answer) if number(d) not in stated), Fraction(0))
+    return min(total, MOST_ROUNDING)
+
+
+def _decimals(tree: Tree) -> list[Leaf]:
+    if isinstance(tree, Leaf):
+        return [tree] if tree.kind == "number" and re.search(r"[.e]", tree.text) else []
+    return [leaf for part in tree.parts for leaf in _decimals(part)]
+
+
+def _half_unit(leaf: Leaf) -> Fraction:
+    x = number(leaf)
+    if x == 0:
+        return Fraction(0)
+    digits, _, power = leaf.text.partition("e")
+    places = len(digits.partition(".")[2])
+    return Fraction(10) ** (int(power or 0) - places) / 2 / abs(x)
+
+
+def agree_rounded(answer: Tree, truth: Tree, names: Sequence[str]) -> bool:
+    """Whether an answer with rounded decimals is the truth up to that rounding, at every generic size."""
+    tolerance = rounding(answer, truth)
+    if not tolerance:
+        return False
+    try:
+        pairs = [(evaluate(answer, s), evaluate(truth, s)) for s in generic(tuple(names))]
+    except AnswerError:
+        return False
+    return all(close(given, wanted, tolerance) for given, wanted in pairs)

@@ -1,0 +1,80 @@
+"""Whether two formulas agree for large sizes: as a limit (their ratio goes to 1) or as an order (to any constant)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from symacct.answers.evaluate import UndefinedValueError, evaluate
+from symacct.answers.points import generic
+from symacct.expr.tree import Tree
+
+_STEPS = (40, 80, 160, 320)
+"""Powers of two that the growing sizes take; a logarithm doubles from one to the next."""
+_CLOSE = Fraction(1, 10**6)
+_ORDER_BAND = Fraction(12, 100)
+
+
+def same_limit(a: Tree, b: Tree, names: Sequence[str], growing: Sequence[str]) -> bool:
+    """Whether ``a/b -> 1`` as the growing sizes grow together, the others at generic values.
+
+    Examples
+    --------
+    >>> from symacct.expr.reader import parse
+    >>> same_limit(parse("(2*n - 1)/6"), parse("n/3"), ["n"], ["n"])
+    True
+
+    """
+    return _holds(a, b, names, growing, _tends_to_one)
+
+
+def same_order(a: Tree, b: Tree, names: Sequence[str], growing: Sequence[str]) -> bool:
+    """Whether ``a/b`` tends to a positive constant as each growing size grows.
+
+    Examples
+    --------
+    >>> from symacct.expr.reader import parse
+    >>> same_order(parse("3*L + 7"), parse("L"), ["L"], ["L"]), same_order(parse("L**2"), parse("L"), ["L"], ["L"])
+    (True, False)
+
+    """
+    together = _holds(a, b, names, growing, _settles)
+    return together and all(_holds(a, b, names, [g], _settles) for g in growing)
+
+
+def _holds(
+    a: Tree, b: Tree, names: Sequence[str], growing: Sequence[str], test: Callable[[list[Fraction]], bool]
+) -> bool:
+    for fixed in generic(tuple(names))[:3]:
+        ratios: list[Fraction] = []
+        for step in _STEPS:
+            sizes = {**fixed, **{g: fixed[g] << step for g in growing}}
+            try:
+                left, right = evaluate(a, sizes), evaluate(b, sizes)
+            except UndefinedValueError:
+                return False
+            if right == 0:
+                if left != 0:
+                    return False
+                ratios.append(Fraction(1))
+            else:
+                ratios.append(left / right)
+        if not test(ratios):
+            return False
+    return True
+
+
+def _tends_to_one(ratios: list[Fraction]) -> bool:
+    """Whether the last ratios are 1 to a millionth, or, with logarithms, halve their distance each step."""
+    gaps = [abs(r - 1) for r in ratios]
+    if gaps[-1] < _CLOSE:
+        return True
+    return all(later * 3 < earlier * 2 for earlier, later in pairwise(gaps)) and gaps[-1] < Fraction(1, 20)
+
+
+def _settles(ratios: list[Fraction]) -> bool:
+    if any(r <= 0 for r in ratios):
+        return False
+    changes = [abs(b / a - 1) for a, b in pairwise(ratios)]
+    return changes[-1] < _ORDER_BAND and changes[-1] <= changes[0] + Fraction(1, 1000)

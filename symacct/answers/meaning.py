@@ -1,0 +1,96 @@
+"""What an answer means for its question: its unit against the unit asked for, its symbols against the question's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from symacct.answers.grammar import joined
+from symacct.answers.names import Names
+from symacct.answers.reading import names_in, replaced
+from symacct.answers.truth import Truth
+from symacct.answers.types import Finding, Reading, Warned
+from symacct.answers.units import Unit, read_unit
+from symacct.errors import one_of
+from symacct.expr.tree import Leaf, Tree
+
+Dims = tuple[tuple[str, int], ...]
+_SHARE: Dims = (("share", 1),)
+
+
+class Meant(NamedTuple):
+    """The formula to compare, what is to be said, and why it cannot be right whatever its value."""
+
+    tree: Tree
+    warnings: tuple[Warned, ...] = ()
+    refused: tuple[Finding, ...] = ()
+
+
+def meant_by(reading: Reading, truth: Truth) -> Meant:
+    """Fit an answer to its question."""
+    if two := next((w for w in reading.warnings if w.code == "two_meanings"), None):
+        return Meant(reading.tree, (), (Finding("symbol_with_two_meanings", two.text),))
+    wanted = read_unit(truth.unit)
+    if reading.unknown:
+        if (coefficient := _coefficient(reading, truth)) is not None:
+            return coefficient
+        return Meant(reading.tree, (), (Finding("unknown_symbol", one_of(reading.unknown)),))
+    if finding := _unit_mismatch(reading, wanted, truth):
+        return Meant(reading.tree, (), (finding,))
+    return _per_noun(reading, wanted, truth)
+
+
+def _coefficient(reading: Reading, truth: Truth) -> Meant | None:
+    """Take ``12P`` for 12 where the question asks for an amount a parameter and has no symbols."""
+    if names_in(truth.tree) or len(reading.unknown) != 1 or truth.names.symbols:
+        return None
+    tree = reading.tree
+    factors = tree.parts if not isinstance(tree, Leaf) and tree.operator == "*" else (tree,)
+    letter = reading.unknown[0]
+    rest = [f for f in factors if not (isinstance(f, Leaf) and f.text == letter)]
+    if len(rest) != len(factors) - 1 or letter in names_in(joined("*", rest) if rest else Leaf("number", "1", 0)):
+        if not all(letter in names_in(p) for p in getattr(tree, "parts", ())):
+            return None
+        rest = [replaced(tree, letter, Leaf("number", "1", 0))]
+    note = Warned("coefficient", f"the amount for one {letter} is compared", 0, len(reading.text))
+    return Meant(joined("*", rest) if rest else Leaf("number", "1", 0), (note,))
+
+
+def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:
+    if wanted is None or not reading.unit or reading.dims == wanted.dims:
+        return None
+    given, asked = dict(reading.dims), dict(wanted.dims)
+    if reading.dims == _SHARE and not asked and not truth.unit:
+        return None
+    if "MAC" in given and "FLOP" in asked:
+        return Finding("macs", reading.unit)
+    if not given:  # a count, as tokens for sequences: the number decides
+        return None
+    per_second = {**asked, "s": asked.get("s", 0) - 1}
+    loose = {**given, "s": given.get("s", 0) - 1}
+    same_but_seconds = _clean(per_second) == _clean(given) or _clean(loose) == _clean(asked)
+    if same_but_seconds and "FLOP" in given and "/" not in reading.unit.replace(f"/{reading.per}", ""):
+        return None  # students write TFLOPS for both
+    return Finding("wrong_unit", f"{reading.unit}, not {truth.unit}")
+
+
+def _clean(dims: dict[str, int]) -> dict[str, int]:
+    return {n: p for n, p in dims.items() if p}
+
+
+def _per_noun(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant:
+    """Multiply an amount for one parameter by their number, where the question asks for all of them."""
+    if not reading.per or (wanted and wanted.per == reading.per) or "/" not in reading.unit:
+        return Meant(reading.tree)
+    symbol = _counted(reading.per, truth.names)
+    if not symbol or symbol in names_in(reading.tree):
+        return Meant(reading.tree)
+    note = Warned("per", f"the amount for one {reading.per} is taken times {symbol}", 0, len(reading.text))
+    return Meant(joined("*", [reading.tree, Leaf("name", symbol, 0)]), (note,))
+
+
+def _counted(noun: str, names: Names) -> str:
+    for spelled in (noun, noun + "s"):
+        found = names.whole(spelled)
+        if found and found.kind == "name":
+            return found.name
+    return ""

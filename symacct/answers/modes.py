@@ -1,0 +1,147 @@
+"""An answer against the truth in each mode: equal, the same limit, the same order, or the same number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from symacct.answers.equality import (
+    Equality,
+    agree_rounded,
+    close,
+    counterexample,
+    equal_for_all,
+    plain,
+    rounding,
+    values_at,
+)
+from symacct.answers.evaluate import evaluate
+from symacct.answers.findings import explain_difference, other_convention
+from symacct.answers.limits import same_limit, same_order
+from symacct.answers.question import Question
+from symacct.answers.reading import names_in
+from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
+from symacct.errors import UndefinedSizeError, one_of
+from symacct.expr.tree import Tree
+
+
+def compare(tree: Tree, reading: Reading, question: Question) -> Verdict:
+    """Compare the formula of an answer with the truth in the question's mode."""
+    return _COMPARE[question.mode](tree, reading, question)
+
+
+def example(tree: Tree, truth: Tree, question: Question) -> Counterexample | None:
+    """Return sizes at which an answer and a truth differ."""
+    if question.mode == "numeric" and question.at:
+        return values_at(tree, truth, question.at)
+    return counterexample(tree, truth, question.names)
+
+
+def _wrong(tree: Tree, question: Question, shown: Counterexample | None, *first: Finding) -> Verdict:
+    found = (*first, *explain_difference(tree, question.truth, question.mode, question.at))
+    return Verdict(
+        correct=False,
+        counterexample=shown,
+        findings=tuple(dict.fromkeys(found)),
+        other_convention=other_convention(tree, question.truth),
+    )
+
+
+def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
+    truth, names = question.truth.tree, question.names
+    if reading.mode == "order":
+        return _order_given(tree, question)
+    if reading.relation and question.truth.relation and reading.relation != question.truth.relation:
+        return Verdict(correct=False, findings=(Finding("wrong_direction"),))
+    found = equal_for_all(tree, truth, names)
+    if found.equal:
+        return _with_limit(Verdict(correct=True, proof=found.proof), reading, question)
+    if agree_rounded(tree, truth, names):
+        note = Warned("rounded", "right up to the rounding of its decimals", 0, len(reading.text))
+        return Verdict(correct=True, proof="rounded", warnings=(note,))
+    if not names_in(tree) and names_in(truth):
+        return _number_for_formula(tree, found, question)
+    return _wrong(tree, question, found.counterexample)
+
+
+def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verdict:
+    """Judge a number where a formula was asked: right only at the sizes that the question gives."""
+    truth = question.truth.tree
+    if not question.at or not set(names_in(truth)) <= set(question.at):
+        return _wrong(tree, question, found.counterexample, Finding("number_for_formula"))
+    given, wanted = evaluate(tree, {}), evaluate(truth, question.at)
+    if given != wanted and same_limit(tree, truth, question.names, tuple(dict.fromkeys(names_in(truth)))):
+        return _wrong(tree, question, found.counterexample, Finding("leading_term_only"))
+    if close(given, wanted, max(question.rtol, rounding(tree, truth))):
+        note = Warned("number_for_formula", "a number, right at the given sizes; the formula was asked", 0, 0)
+        return Verdict(correct=True, proof="value", warnings=(note,))
+    shown = Counterexample(dict(question.at), plain(given), plain(wanted))
+    return _wrong(tree, question, shown, *())
+
+
+def _order_given(tree: Tree, question: Question) -> Verdict:
+    shown = counterexample(tree, question.truth.tree, question.names)
+    return Verdict(correct=False, counterexample=shown, findings=(Finding("order_for_exact"),))
+
+
+def _with_limit(verdict: Verdict, reading: Reading, question: Question) -> Verdict:
+    """Check the limit too that an answer adds: ``(2n-1)/(4n+2) → 1/2``."""
+    if reading.limit is None:
+        return verdict
+    names, growing = question.names, question.var or question.names
+    if same_limit(reading.limit, question.truth.tree, names, growing):
+        return verdict
+    shown = values_at(reading.limit, question.truth.tree, _large(names, growing))
+    return Verdict(correct=False, counterexample=shown, findings=(Finding("wrong_limit"),))
+
+
+def _asymptotic(tree: Tree, reading: Reading, question: Question) -> Verdict:
+    truth, names = question.truth.tree, question.names
+    if reading.mode == "order":
+        return _order_given(tree, question)
+    if same_limit(tree, truth, names, question.var):
+        limit = reading.limit
+        if limit is None or same_limit(limit, truth, names, question.var):
+            return Verdict(correct=True, proof="limit")
+        tree = limit
+    large = _large(names, question.var)
+    given, wanted = evaluate(tree, large), evaluate(truth, large)
+    off = rounding(tree, truth)
+    if off and close(given, wanted, off + Fraction(1, 10**5)):
+        note = Warned("rounded", "right up to the rounding of its decimals", 0, len(reading.text))
+        return Verdict(correct=True, proof="rounded", warnings=(note,))
+    if not names_in(tree) and names_in(truth) and question.at:
+        return _number_for_formula(tree, Equality(equal=False), question)
+    return _wrong(tree, question, Counterexample(large, plain(given), plain(wanted)))
+
+
+def _large(names: Iterable[str], growing: Iterable[str]) -> dict[str, int]:
+    """Return small sizes for what stays and large ones for what grows."""
+    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
+    grows = set(growing)
+    return {n: p * 10**9 if n in grows else p for n, p in zip(names, primes, strict=False)}
+
+
+def _order(tree: Tree, reading: Reading, question: Question) -> Verdict:
+    del reading
+    if same_order(tree, question.truth.tree, question.names, question.var):
+        return Verdict(correct=True, proof="limit")
+    shown = values_at(tree, question.truth.tree, _large(question.names, question.var))
+    return _wrong(tree, question, shown)
+
+
+def _numeric(tree: Tree, reading: Reading, question: Question) -> Verdict:
+    truth, sizes = question.truth.tree, question.at or {}
+    if missing := set(names_in(truth)) - set(sizes):
+        raise UndefinedSizeError(f"a numeric question needs a number for {one_of(sorted(missing))}; give at={{...}}")
+    if reading.mode == "order":
+        return Verdict(correct=False, findings=(Finding("order_for_exact"),))
+    if missing := set(names_in(tree)) - set(sizes):
+        return Verdict(correct=False, findings=(Finding("formula_for_number", one_of(sorted(missing))),))
+    given, wanted = evaluate(tree, sizes), evaluate(truth, sizes)
+    if close(given, wanted, question.rtol):
+        return Verdict(correct=True, proof="value")
+    return _wrong(tree, question, Counterexample(dict(sizes), plain(given), plain(wanted)))
+
+
+_COMPARE = {"exact": _exact, "asymptotic": _asymptotic, "order": _order, "numeric": _numeric}

@@ -1,0 +1,57 @@
+"""A question: the truth, the mode it is compared in, the tolerance, what grows, and the sizes that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from symacct.answers.reading import names_in
+from symacct.answers.truth import Truth
+from symacct.errors import ConventionError, UndefinedSizeError, nearest, one_of
+
+MODES = ("exact", "asymptotic", "order", "numeric")
+RTOL = 0.01
+"""How far a number may be off where the question does not say: 1 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What decides about an answer: the truth, the mode, the tolerance, what grows, and the given sizes."""
+
+    truth: Truth
+    mode: str = "exact"
+    rtol: Fraction = Fraction(1, 100)
+    var: tuple[str, ...] = ()
+    at: Mapping[str, Fraction] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The question's symbols."""
+        return tuple(self.truth.names.symbols)
+
+
+def question_of(
+    truth: Truth, mode: str, rtol: float | None, var: str | Iterable[str] | None, at: Mapping[str, Any] | None
+) -> Question:
+    """Return the question that answers are judged by; one for many answers.
+
+    Raises
+    ------
+    SymacctError
+        For a mode, tolerance, variable or size that is none.
+
+    """
+    if mode not in MODES:
+        raise ConventionError(f"no mode {mode!r}; there are {one_of(MODES)}.{nearest(str(mode), MODES)}")
+    if rtol is not None and not 0 <= rtol < 1:
+        raise ConventionError(f"rtol is {rtol}; a relative tolerance is at least 0 and below 1")
+    growing = (var,) if isinstance(var, str) else tuple(var or ())
+    symbols = truth.names.symbols
+    for name in (*growing, *(at or {})):
+        if name not in symbols:
+            raise UndefinedSizeError(f"{name!r} is none of the question's symbols: {one_of(symbols)}")
+    sizes = {name: Fraction(str(value)) for name, value in (at or {}).items()}
+    grows = growing or tuple(dict.fromkeys(names_in(truth.tree)))
+    return Question(truth, mode, Fraction(str(RTOL if rtol is None else rtol)), grows, sizes or None)
