@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,6 +27,7 @@ from symacct.expr.poly import (
 )
 from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_text
+from symacct.expr.signs import at_most
 
 if TYPE_CHECKING:
     import sympy
@@ -239,3 +241,34 @@ def infinity() -> Any:
     import sympy
 
     return sympy.oo
+
+
+def maximum(*of: Expr) -> Any:
+    """Return the largest in sympy's form; what another is at least as large as at all sizes is left out.
+
+    Examples
+    --------
+    >>> from symacct.expr import name
+    >>> maximum(name("n"), 2 * name("n"), name("m")), minimum(1, name("n") / 2)
+    (Max(m, 2*n), Min(1, n/2))
+
+    """
+    import sympy
+
+    return _extreme(sympy.Max, of, lambda a, b: at_most(b, a))
+
+
+def minimum(*of: Expr) -> Any:
+    """Return the smallest in sympy's form; see `maximum`."""
+    import sympy
+
+    return _extreme(sympy.Min, of, at_most)
+
+
+def _extreme(function: Any, of: tuple[Expr, ...], rules: Callable[[Expr, Expr], bool]) -> Any:
+    """Leave out what is ruled out by another, and let sympy compare no further: it would try long."""
+    left: list[Expr] = []
+    for x in dict.fromkeys(of):
+        if not any(rules(other, x) for other in left):
+            left = [other for other in left if not rules(x, other)] + [x]
+    return to_sympy(left[0]) if len(left) == 1 else function(*map(to_sympy, left), evaluate=False)

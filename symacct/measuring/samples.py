@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
+from symacct.units import duration
+
 WIDE = 0.10
 """The spread above which a figure is marked: its quartiles lie further apart than a tenth of the median."""
 
@@ -115,16 +117,3 @@ class Measurement:
             "doubts": list(self.doubts),
             "samples": list(self.samples),
         }
-
-
-def duration(seconds: float) -> str:
-    """Write seconds in four digits with a prefix.
-
-    Examples
-    --------
-    >>> duration(1.252e-6), duration(0.0321), duration(90.0)
-    ('1.252 us', '32.1 ms', '90 s')
-
-    """
-    scale, unit = next(((s, u) for s, u in ((1, "s"), (1e3, "ms"), (1e6, "us")) if seconds * s >= 1), (1e9, "ns"))
-    return f"{seconds * scale:.4g} {unit}"

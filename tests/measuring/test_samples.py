@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from symacct.measuring import Measurement
-from symacct.measuring.samples import duration
+from symacct.units import duration
 
 
 def measured(*samples: float, notes: tuple[str, ...] = ()) -> Measurement:

@@ -1,0 +1,177 @@
+"""What keeps each kernel busy, as closed forms: the matrix engine, the vector engine, the memory, and its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symacct.accounting.roofline.machine import VECTOR, Machine, bits_of, is_floating
+from symacct.accounting.steps import Step, counts_of, one_unit
+from symacct.accounting.walk import Visit
+from symacct.conventions import Work, matmul_work
+from symacct.dtypes import AnyFormat
+from symacct.errors import MixedUnitsError
+from symacct.expr import Expr, add, ceildiv, divide, multiply, product
+
+if TYPE_CHECKING:
+    from symacct.accounting.core import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Work for one engine and its peak: ``flops / peak`` seconds."""
+
+    flops: Expr
+    peak: Fraction
+
+    @property
+    def seconds(self) -> Expr:
+        """How long the engine is busy."""
+        return multiply(1 / self.peak, self.flops) if self.flops != 0 else 0
+
+
+IDLE = Lane(0, Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One operation, or several that are fused, all its runs together.
+
+    Attributes
+    ----------
+    label, family, phase
+        What it is, for tables; the phase is ``"fwd"``, ``"bwd"`` or ``"recompute"``.
+    dtype
+        The format of its products, None where it has none.
+    matmul_flops, bytes
+        Its products, which are what MFU speaks of, and what it moves.
+    matrix, vector
+        The work of the two engines.
+    memory, launch
+        Seconds of moving and of launching.
+    rounding
+        By what factor products take longer since sizes are rounded up to tiles, and tiles to waves.
+    """
+
+    label: str
+    family: str
+    phase: str
+    dtype: AnyFormat | None
+    matmul_flops: Expr
+    bytes: Expr
+    matrix: Lane
+    vector: Lane
+    memory: Expr
+    launch: Expr
+    rounding: Expr = 1
+
+    @property
+    def flops(self) -> Expr:
+        """Everything that is computed."""
+        return add((self.matrix.flops, self.vector.flops))
+
+    @property
+    def rounded(self) -> Expr:
+        """Seconds of the matrix engine, sizes rounded up."""
+        return multiply(self.rounding, self.matrix.seconds)
+
+    @property
+    def lanes(self) -> tuple[Expr, Expr, Expr, Expr]:
+        """Seconds of what can go on at the same time: matrix, vector, memory, launch."""
+        return self.rounded, self.vector.seconds, self.memory, self.launch
+
+
+def kernels_of(account: Account, machine: Machine) -> tuple[Kernel, ...]:
+    """Return the kernels of an account, in order; what computes and moves nothing, as views do, is none.
+
+    Raises
+    ------
+    MixedUnitsError
+        For an account in MACs.
+    HardwareError
+        Where the device has no peak of a format that is multiplied or computed.
+
+    """
+    if account.convention.contraction == "mac":
+        msg = "peaks are in FLOP/s, the account counts MACs; account under a convention that counts operations"
+        raise MixedUnitsError(msg)
+    return tuple(_kernel(step, account, machine) for step in account.steps if step.work or step.bytes != 0)
+
+
+def _kernel(step: Step, account: Account, machine: Machine) -> Kernel:
+    products = matmul_work(step.work)
+    matmul_flops = _flops(products, account)
+    rest = _flops({key: n for key, n in step.work.items() if key not in products}, account)
+    formats = _formats(step.parts, account)
+    dtype = machine.product_format(formats) if matmul_flops != 0 else None
+    matrix = Lane(matmul_flops, machine.matrix_peak(dtype)) if dtype is not None else IDLE
+    vector = IDLE
+    if rest != 0 and machine.engines == "matrix":
+        roof = dtype or machine.product_format(formats or (account.dtypes.usual,))
+        matrix = Lane(add((matmul_flops, rest)), machine.matrix_peak(roof))
+    elif rest != 0:
+        vector = Lane(rest, machine.vector_peak(_widest(formats)))
+    moved = add([step.bytes])
+    return Kernel(
+        step.label,
+        step.family,
+        _phase(step.parts),
+        dtype,
+        matmul_flops,
+        moved,
+        matrix,
+        vector,
+        multiply(1 / machine.bandwidth, moved),
+        multiply(machine.launch, step.times),
+        _rounding(step, machine),
+    )
+
+
+def _flops(work: Work, account: Account) -> Expr:
+    return one_unit(counts_of([work], account.convention), account.convention)
+
+
+def _formats(parts: Iterable[Visit], account: Account) -> tuple[AnyFormat, ...]:
+    """Return the formats of what the operations take."""
+    return tuple(account.dtypes.of(v.graph.tensors[i]) for v in parts for i in v.op.inputs)
+
+
+def _widest(formats: Iterable[AnyFormat]) -> AnyFormat:
+    return max((f for f in formats if is_floating(f)), key=bits_of, default=VECTOR)
+
+
+def _phase(parts: Iterable[Visit]) -> str:
+    """Return the phase of operations that run as one: the first that is not forward, if any."""
+    return next((v.op.phase for v in parts if v.op.phase != "fwd"), "fwd")
+
+
+def _rounding(step: Step, machine: Machine) -> Expr:
+    if machine.tile is None:
+        return 1
+    exact, rounded = [], []
+    for count, m, n, k in (shape for visit in step.parts for shape in products_of(visit)):
+        rows, columns = (ceildiv(size, side) for size, side in zip((m, n), machine.tile, strict=True))
+        tiles = product((count, rows, columns))
+        if machine.units is not None:
+            tiles = multiply(machine.units, ceildiv(tiles, machine.units))
+        exact.append(product((count, m, n, k)))
+        rounded.append(product((tiles, *machine.tile, k)))
+    return divide(add(rounded), add(exact)) if exact else 1
+
+
+def products_of(visit: Visit) -> Iterator[tuple[Expr, Expr, Expr, Expr]]:
+    """Yield the matrix products of an operation: how many, and m, n and k of each.
+
+    Of an einsum of two operands, m are the axes of the first alone, n of the second alone, k those that are summed,
+    and the axes of all three count the products. Of other kinds of operations none are known here.
+    """
+    e = visit.op.einsum
+    if e is None or len(e.operands) != 2 or e.nest:
+        return
+    first, second, out = set(e.operands[0]), set(e.operands[1]), set(e.output)
+    summed = (first & second) - out
+    if summed:
+        count, m, n = first & second & out, (first - second) & out, (second - first) & out
+        yield e.size(count), e.size(m), e.size(n), e.size(summed)
