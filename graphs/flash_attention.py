@@ -36,8 +36,10 @@ worked = sa.Worked(
         "flops": "4*b*s*d*k*(h + g) + 4*b*h*s^2*k + 6*b*h*s^2",
         "matmul_flops": "4*b*s*d*k*(h + g) + 4*b*h*s^2*k",
         "params": "2*d*k*(h + g)",
+        "bytes": "2*(4*b*s*d + 4*b*s*k*(h + g) + 2*d*k*(h + g)) + 8*b*h*s^2",
+        "flash_bytes": "2*(4*b*s*d + 4*b*s*k*(h + g) + 2*d*k*(h + g))",
     },
     reference=reference,
     tiny={"b": 2, "s": 5, "d": 7, "h": 6, "g": 3, "k": 4},
-    note="bytes linear in s; a convention with attention='exact' counts s*(s + 1)/2 pairs instead of s^2",
+    note="flash bytes are linear in s; a convention with attention='exact' counts s*(s + 1)/2 pairs instead of s^2",
 )

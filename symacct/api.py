@@ -61,8 +61,10 @@ def account(
         Of a function: ``"ideal"`` (nothing is copied to be laid out) or ``"torch"`` (with the copies that
         reshape and einsum make).
     fuse
-        Of a function: ``"none"`` (a kernel an operation) or ``"pointwise"`` (element-wise, reduction and view
-        operations share a kernel with their neighbours, which moves less).
+        Of a function: ``"none"`` (a kernel an operation; of an attention three, between which scores are written and
+        read), ``"pointwise"`` (element-wise, reduction and view operations share a kernel with their neighbours, which
+        moves less), ``"flash"`` (a `scaled_dot_product_attention` is one kernel, which keeps its scores inside), or
+        ``"pointwise+flash"``.
 
     Returns
     -------

@@ -27,7 +27,8 @@ class Worked:
     params
         Which arguments are parameters.
     formulas
-        What it costs, by quantity (``"flops"``, ``"matmul_flops"``, ``"bytes"``, ``"params"``), as text for our reader.
+        What it costs, by quantity (``"flops"``, ``"matmul_flops"``, ``"bytes"``, ``"flash_bytes"``, ``"params"``),
+        as text for our reader; bytes are unfused, flash bytes under ``fuse="flash"``.
     claims
         The claims of the lecture that it covers.
     reference

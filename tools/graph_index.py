@@ -9,7 +9,7 @@ from pathlib import Path
 import symacct as sa
 
 GRAPHS = Path(__file__).resolve().parents[1] / "graphs"
-QUANTITIES = ("flops", "matmul_flops", "params", "bytes")
+QUANTITIES = ("flops", "matmul_flops", "params", "bytes", "flash_bytes")
 HEAD = """\
 # Worked graphs
 
@@ -20,7 +20,8 @@ that it agrees with. Copy one to start a layer of your own; a file of yours need
     symacct account graphs/llama.py b=1 L=32 d=4096 g=8 r=4 k=128 f=14336 v=128256
 
 `python -m verify --room worked` holds every form against the engine, torch's counter, and programs that count. Forms
-are forward, under the convention `2n` with the lecture's weights; bytes are unfused, in bf16.
+are forward, under the convention `2n` with the lecture's weights; bytes are unfused, in bf16, and flash bytes those
+under `fuse="flash"`.
 
 Letters: b batch, s queries, t keys, d model width, f hidden width, h heads, g heads of keys and values, r heads of
 queries for each of these, k width of a head, v vocabulary, L layers; what else a file needs it says.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from symacct.accounting.core import FUSES, LAYOUTS, TRAFFICS, Account
-from symacct.accounting.costs import Formats, Layout
+from symacct.accounting.costs import Formats, Fuse, Layout
 from symacct.accounting.quantity import QUANTITIES, Figures
-from symacct.accounting.steps import Fuse, Step, Traffic
+from symacct.accounting.steps import Step, Traffic
 from symacct.units import Quantity
 
 __all__ = [

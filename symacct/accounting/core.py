@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from symacct.accounting import numbers, render, steps, tables
-from symacct.accounting.costs import Formats, Layout, gathered
+from symacct.accounting.costs import Formats, Fuse, Layout, gathered
 from symacct.accounting.quantity import Figures
 from symacct.accounting.questions import Questions
-from symacct.accounting.steps import Fuse, Step, Term, Traffic
+from symacct.accounting.steps import Step, Term, Traffic
 from symacct.accounting.totals import total_of, unit_of
 from symacct.accounting.walk import Visit, conditions_of, names_of
 from symacct.conventions import Convention, Unit, Work
@@ -21,7 +21,7 @@ from symacct.graph import Condition, Graph
 
 TRAFFICS = ("unfused", "compulsory")
 LAYOUTS = ("ideal", "torch")
-FUSES = ("none", "pointwise")
+FUSES = ("none", "pointwise", "flash", "pointwise+flash")
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +42,9 @@ class Account(Questions):
     layout
         ``"ideal"``: views move nothing and nothing is copied to be laid out; ``"torch"``: with such copies.
     fuse
-        ``"none"``: a kernel an operation; ``"pointwise"``: neighbours that work element by element share one.
+        ``"none"``: a kernel an operation, and three an attention, between which scores are written and read;
+        ``"pointwise"``: neighbours that work element by element share one; ``"flash"``: an attention is one;
+        ``"pointwise+flash"``: both.
 
     Examples
     --------

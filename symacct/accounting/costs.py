@@ -8,12 +8,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from symacct.accounting.walk import Visit
 from symacct.conventions import Work
 from symacct.dtypes import AnyFormat, as_format, storage_bytes
-from symacct.expr import Expr, add
+from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op, Tensor
 from symacct.graph.alike import Likes
 from symacct.rules import Read, rule_of
+from symacct.rules.rule import Spill, last_axis
 
 Layout: TypeAlias = Literal["ideal", "torch"]
+Fuse: TypeAlias = Literal["none", "pointwise", "flash", "pointwise+flash"]
 
 FEW = 4
 """Below so many operations, looking for alike ones costs more than it saves."""
@@ -41,24 +43,34 @@ class Formats(NamedTuple):
         return storage_bytes(self.of(graph.tensors[touched.tensor]), touched.shape, touched.row or -1)
 
 
+class Spilled(NamedTuple):
+    """What a logical operation writes and reads inside: its name, and the bytes of both."""
+
+    name: str
+    written: Expr
+    read: Expr
+
+
 class Cost(NamedTuple):
-    """One run of an operation: its work, and the bytes it reads, writes, and copies to lay them out."""
+    """One run of an operation: its work, and the bytes it reads, writes, copies to lay them out, and spills inside."""
 
     work: Work
     reads: tuple[Moved, ...]
     writes: tuple[Moved, ...]
     copies: tuple[Moved, ...]
+    spills: tuple[Spilled, ...] = ()
 
     @property
     def bytes(self) -> Expr:
         """Everything read and written; what is copied is read and written once more."""
-        return add([n for _, n in (*self.reads, *self.writes, *self.copies, *self.copies)])
+        inside = [n for spilled in self.spills for n in (spilled.written, spilled.read)]
+        return add([*(n for _, n in (*self.reads, *self.writes, *self.copies, *self.copies)), *inside])
 
 
 Ask: TypeAlias = Callable[[Op, Graph], Cost]
 
 
-def cost(op: Op, graph: Graph, formats: Formats, layout: Layout) -> Cost:
+def cost(op: Op, graph: Graph, formats: Formats, layout: Layout, fuse: Fuse) -> Cost:
     """Ask the rule of an operation what one run executes and moves."""
     rule = rule_of(op)
     moves = layout == "torch" or not rule.implicit_copy
@@ -72,20 +84,26 @@ def cost(op: Op, graph: Graph, formats: Formats, layout: Layout) -> Cost:
         moved(rule.reads(op, graph)) if moves else (),
         moved(rule.writes(op, graph)) if moves else (),
         moved(rule.copies(op, graph)) if layout == "torch" else (),
+        () if "flash" in fuse else tuple([_spilled(s, graph, formats) for s in rule.spills(op, graph)]),
     )
 
 
-def asker(formats: Formats, layout: Layout, count: int) -> Ask:
+def _spilled(spill: Spill, graph: Graph, formats: Formats) -> Spilled:
+    stored = formats.bytes_of(Read(spill.like, spill.shape, last_axis(spill.shape)), graph)
+    return Spilled(spill.name, multiply(spill.writes, stored), multiply(spill.reads, stored))
+
+
+def asker(formats: Formats, layout: Layout, fuse: Fuse, count: int) -> Ask:
     """Return a function that gives the cost of any of `count` operations, and asks no rule about alike ones twice."""
     if count < FEW:
-        return lambda op, graph: cost(op, graph, formats, layout)
+        return lambda op, graph: cost(op, graph, formats, layout, fuse)
     likes, known = likes_in(formats), dict[Hashable, Cost]()
 
     def ask(op: Op, graph: Graph) -> Cost:
         key = likes.op(op, graph)
         found = known.get(key)
         if found is None:
-            found = known[key] = cost(op, graph, formats, layout)
+            found = known[key] = cost(op, graph, formats, layout, fuse)
         return found
 
     return ask

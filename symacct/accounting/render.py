@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symacct.accounting.flash import told_of_flash
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
 from symacct.expr import Expr, add, to_json, to_latex, to_text
@@ -43,6 +44,7 @@ def notes(account: Account) -> list[tuple[str, str]]:
         out += [("order", account.order)] if len(account.graph.ops) > 1 or account.order != "left" else []
     else:
         out += [("layout", account.layout), ("fuse", account.fuse)]
+        out += [("", told)] if "flash" in account.fuse and (told := told_of_flash(account.graph)) else []
     out += [("free", ", ".join(f"{times} {kind}" for kind, times in account.free.items()))] if account.free else []
     out += [("NOT COUNTED", f"{times} {name}: the totals are partial") for name, times in account.uncounted.items()]
     if any(step.kind.startswith("sdpa") for step in account.steps):
@@ -116,6 +118,8 @@ def account_json(account: Account) -> dict[str, Any]:
             for s in account.steps
         ],
     }
+    if "flash" in account.fuse:
+        out["not_fused"] = told_of_flash(account.graph)
     if account.branches.parts:
         out["branches"] = [
             {

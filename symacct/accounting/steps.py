@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from symacct.accounting.costs import FEW, Ask, Formats, Layout, Moved, asker, cost, gathered
+from symacct.accounting.costs import FEW, Ask, Formats, Fuse, Layout, Moved, asker, cost, gathered
 from symacct.accounting.fusion import Kernel, kernels
 from symacct.accounting.walk import NESTED, Visit, visits
 from symacct.conventions import Convention, Key, Unit, Work, tally
@@ -17,7 +17,6 @@ from symacct.graph import Graph
 from symacct.rules import FORMULAS, Read, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
-Fuse: TypeAlias = Literal["none", "pointwise"]
 Term: TypeAlias = tuple[str, Expr]
 
 
@@ -25,8 +24,9 @@ Term: TypeAlias = tuple[str, Expr]
 class Step:
     """One operation of an account, all its runs together: what it computes, its work, and the bytes it moves.
 
-    Under the layout ``"torch"`` the copies that lay a tensor out are read and written besides. `parts` are the
-    operations that run as this one: several where kernels are fused.
+    Under the layout ``"torch"`` the copies that lay a tensor out are read and written besides, and so is what stays
+    inside a logical operation that no flash kernel runs. `parts` are the operations that run as this one: several where
+    kernels are fused.
     """
 
     label: str
@@ -54,20 +54,20 @@ def runs_of(graph: Graph, convention: Convention) -> list[Visit]:
 
 def steps_of(runs: Sequence[Visit], formats: Formats, layout: Layout, fuse: Fuse) -> tuple[Step, ...]:
     """Return the steps of a graph, in order; the body of a repeat is worked out once."""
-    ask = asker(formats, layout, len(runs))
-    if fuse == "pointwise":
+    ask = asker(formats, layout, fuse, len(runs))
+    if "pointwise" in fuse:
         return tuple(_fused(runs, ask, formats, layout))
     return tuple([_step(visit, ask) for visit in runs])
 
 
-def bytes_of(runs: Iterable[Visit], formats: Formats, layout: Layout) -> Expr:
+def bytes_of(runs: Iterable[Visit], formats: Formats, layout: Layout, fuse: Fuse) -> Expr:
     """Return the unfused traffic of operations."""
-    return add([_scaled(cost(v.op, v.graph, formats, layout).bytes, v.times) for v in runs])
+    return add([_scaled(cost(v.op, v.graph, formats, layout, fuse).bytes, v.times) for v in runs])
 
 
 def _step(visit: Visit, ask: Ask) -> Step:
     op, graph, times, scope = visit
-    work, reads, writes, copies = ask(op, graph)
+    work, reads, writes, copies, spills = ask(op, graph)
     ids = op.inputs + op.outputs
 
     def terms(moved: Iterable[Moved], told: str = "{}") -> tuple[Term, ...]:
@@ -80,8 +80,10 @@ def _step(visit: Visit, ask: Ask) -> Step:
         scope,
         times,
         _repeated(work, times),
-        terms(reads) + terms(copies, "{}, to copy it"),
-        terms(writes) + terms(copies, "copy of {}"),
+        terms(reads) + terms(copies, "{}, to copy it") + tuple([(s.name, _scaled(s.read, times)) for s in spills]),
+        terms(writes)
+        + terms(copies, "copy of {}")
+        + tuple([(s.name, _scaled(s.written, times)) for s in spills if s.written != 0]),
         (visit,),
     )
 

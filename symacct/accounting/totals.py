@@ -22,8 +22,8 @@ def total_of(account: Account, quantity: str) -> Expr:
         works = [matmul_work(work) for work in account.works]
         return one_unit(counts_of(works, account.convention), account.convention)
     if quantity == "bytes":
-        if account.traffic == "unfused" and account.fuse == "none":
-            return bytes_of(account.alike, account.dtypes, account.layout)
+        if account.traffic == "unfused" and "pointwise" not in account.fuse:
+            return bytes_of(account.alike, account.dtypes, account.layout, account.fuse)
         return add(amount for _, amount in account.traffic_terms())
     if quantity == "intensity":
         if account.total("bytes") == 0:

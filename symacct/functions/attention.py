@@ -32,9 +32,11 @@ def scaled_dot_product_attention(
 ) -> Any:
     """Return ``softmax(scale * Q K^T) V``: ``2*B*H*P*(d_k + d_v)`` operations in products, for P pairs.
 
-    As a flash kernel it is one operation, which keeps no scores: it reads Q, K and V, writes the output and the
-    logsumexp of each row (fp32), and keeps those five for its gradient. With ``backend="math"`` it is written out in
-    operations that do keep them, as torch's math backend does.
+    It is one logical operation. An account with ``fuse="flash"`` takes it as one kernel, which reads Q, K and V and
+    writes the output, and where a gradient needs it the logsumexp of each row (fp32). Otherwise it is three kernels:
+    S*T scores and as many probabilities a head are written and read between them, whatever is masked. Its gradient
+    keeps what flash kernels keep: Q, K, V, output and logsumexp. With ``backend="math"`` it is written out in
+    operations that keep scores, as torch's math backend does: these no account merges.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def scaled_dot_product_attention(
     window
         With `is_causal`: how many keys a query sees at most, its own included. What it does not see never counts.
     backend
-        ``"flash"`` or ``"math"``.
+        ``"flash"``, one logical operation, or ``"math"``, written out.
 
     Returns
     -------
@@ -81,6 +83,8 @@ def scaled_dot_product_attention(
     4*b*d*h*s**2
     >>> sa.account(attend, convention=sa.Convention(attention="exact")).matmul_flops
     b*d*h*s*(2*s + 2)
+    >>> sa.account(attend).bytes, sa.account(attend, fuse="flash").bytes
+    (b*h*s*(8*d + 8*s), 8*b*d*h*s)
 
     """
     width = None if window is None else window if type(window) is int else unwrap(window)

@@ -14,9 +14,9 @@ _PLAIN = (int, str, Poly, type(None))
 class Likes:
     """Numbers tensors, attributes and operations, those that rules cannot tell apart alike.
 
-    Rules see kinds, attributes, and of tensors the shape, dtype, strides and whether they own their memory; names,
-    roles and ids make no difference to them. `told` is what else makes one. What is numbered must live as long as this:
-    what is the very same object is looked up by its id.
+    Rules see kinds, attributes, and of tensors the shape, dtype, strides, whether they own their memory and whether
+    something uses them; names, roles and ids make no difference to them. `told` is what else makes one. What is
+    numbered must live as long as this: what is the very same object is looked up by its id.
     """
 
     def __init__(self, told: Callable[[Tensor], Hashable] | None = None) -> None:
@@ -46,7 +46,8 @@ class Likes:
         """Return a key that this operation of a graph shares with those like it."""
         marks = self._graphs.get(id(graph))
         if marks is None:
-            marks = self._graphs[id(graph)] = [self.tensor(t) for t in graph.tensors]
+            used = {*graph.outputs, *(i for op in graph.ops for i in op.inputs)}
+            marks = self._graphs[id(graph)] = [2 * self.tensor(t) + (t.id in used) for t in graph.tensors]
         einsum = None if op.einsum is None or "einsum" in op.attrs else frozen(op.einsum)
         return op.kind, self.attributes(op.attrs), einsum, tuple([marks[i] for i in op.inputs + op.outputs])
 

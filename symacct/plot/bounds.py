@@ -31,13 +31,13 @@ def figures(
     Where kernels are fused, an operation is bound as the kernel that it is in. Operations that have graphs inside, and
     those without a rule, are unknown.
     """
-    ask = asker(account.dtypes, account.layout, len(graph.ops))
+    ask = asker(account.dtypes, account.layout, account.fuse, len(graph.ops))
     costs: dict[int, tuple[Expr, Expr]] = {}
     for op in graph.ops:
         cost = ask(op, graph)
         costs[op.id] = (_flop(account, cost.work), cost.bytes)
     together = dict(costs)
-    if account.fuse == "pointwise":
+    if "pointwise" in account.fuse:
         for kernel in kernels(graph, free_copies=account.layout == "ideal"):
             work = summed([ask(op, graph).work for op in kernel.ops])
             moved = add([account.dtypes.bytes_of(r, graph) for r in (*kernel.reads, *kernel.writes)])

@@ -11,6 +11,11 @@ nothing is masked. G key and value heads (GQA: G divides H) change bytes, not op
                dK = dS^T Q        P*d_k products, T*d_k sums
     again      scores, scale, mask, exp(scores - lse): as forward, and P sub, P exp; under ``flash_backward=5`` alone
 
+    moved      as a flash kernel (``fuse="flash"``): its operands and its outputs, once; the logsumexp where it is used.
+               unfused, as three kernels (product, softmax with scale and mask, product), S*T scores a head besides,
+               whatever is masked: scores written and read, probabilities written and read; backward probabilities
+               read twice, their gradients written and read, gradients of scores written once and read twice
+
 so 2*B*H*P*(d_k + d_v) forward and 4*B*H*P*(d_k + d_v) backward, plus 2*B*H*P*d_k where scores are computed again. How
 many pairs a causal mask leaves is a convention (``attention=``); what a window does not see is no pair in any.
 """
@@ -27,7 +32,19 @@ from symacct.expr import Expr, Size, add, at_most, multiply, product
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.layout import elementwise_strides
 from symacct.rules.pairs import conditions_of_pairs, pairs
-from symacct.rules.rule import Attrs, Backward, Out, Residual, Rule, broadcast, no_second_gradient, show_shape
+from symacct.rules.rule import (
+    Attrs,
+    Backward,
+    Out,
+    Read,
+    Residual,
+    Rule,
+    Spill,
+    broadcast,
+    no_second_gradient,
+    show_shape,
+    whole,
+)
 
 
 class Heads(NamedTuple):
@@ -189,6 +206,31 @@ def _reached(s: Size, t: Size, align: str, window: Size | None) -> tuple[Expr, E
     return (short, far) if long == t else (short, t)
 
 
+def writes_of_attention(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Write the output, and the logsumexp where something reads it or the graph yields it: a gradient does."""
+    out, lse = op.outputs
+    used = lse in graph.outputs or any(lse in other.inputs for other in graph.ops)
+    return (whole(graph, out), whole(graph, lse)) if used else (whole(graph, out),)
+
+
+def spills_of_attention(op: Op, graph: Graph) -> tuple[Spill, ...]:
+    """Return scores and probabilities: each written by one kernel and read by the next."""
+    q, k = op.inputs[:2]
+    shape = (*graph.tensors[q].shape[:-1], graph.tensors[k].shape[-2])
+    return (Spill("scores", q, shape, 1, 1), Spill("probabilities", q, shape, 1, 1))
+
+
+def spills_of_attention_gradient(op: Op, graph: Graph) -> tuple[Spill, ...]:
+    """Return the probabilities, their gradients and those of the scores."""
+    q, k = op.inputs[1:3]
+    shape = (*graph.tensors[q].shape[:-1], graph.tensors[k].shape[-2])
+    return (
+        Spill("probabilities", q, shape, 0, 2),
+        Spill("gradients of probabilities", q, shape, 1, 1),
+        Spill("gradients of scores", q, shape, 1, 2),
+    )
+
+
 def conditions_of_attention(op: Op, graph: Graph) -> list[Condition]:
     """Return that heads of keys divide heads of queries, and what the number of pairs depends on."""
     first = 1 if op.kind.endswith("backward") else 0
@@ -237,6 +279,8 @@ RULES = {
         "attention",
         shape_of_attention,
         work_of_attention,
+        writes=writes_of_attention,
+        spills=spills_of_attention,
         conditions=conditions_of_attention,
         residuals=residuals,
         gradient=gradient_of_attention,
@@ -245,6 +289,7 @@ RULES = {
         "attention",
         shape_of_attention_gradient,
         work_of_attention_gradient,
+        spills=spills_of_attention_gradient,
         conditions=conditions_of_attention,
         gradient=no_second_gradient,
     ),

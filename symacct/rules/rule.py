@@ -23,6 +23,19 @@ class Read:
     row: tuple[int, ...]
 
 
+class Spill(NamedTuple):
+    """A tensor inside a logical operation, which its kernels write and read where no one kernel runs them all.
+
+    It has a shape of its own and the storage format of a tensor of the graph.
+    """
+
+    name: str
+    like: int
+    shape: tuple[Size, ...]
+    writes: int
+    reads: int
+
+
 class Out(NamedTuple):
     """An output that a rule announces: its shape, a pinned dtype, and whose memory it shares (a view of input i)."""
 
@@ -34,6 +47,7 @@ class Out(NamedTuple):
 
 Shape: TypeAlias = Callable[[Sequence[Tensor], Attrs], tuple[Out, ...]]
 Touch: TypeAlias = Callable[[Op, Graph], tuple[Read, ...]]
+Spills: TypeAlias = Callable[[Op, Graph], tuple[Spill, ...]]
 
 
 def last_axis(shape: Sequence[Size]) -> tuple[int, ...]:
@@ -62,6 +76,11 @@ def write_all(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 def touch_nothing(_op: Op, _graph: Graph) -> tuple[Read, ...]:
     """Move nothing: a view."""
+    return ()
+
+
+def spill_nothing(_op: Op, _graph: Graph) -> tuple[Spill, ...]:
+    """Run as one kernel."""
     return ()
 
 
@@ -172,6 +191,8 @@ class Rule:
     """What torch copies first to lay it out: counted (read and written) under the layout `torch` only."""
     implicit_copy: bool = False
     """Whether what it moves is a copy that a better layout avoids: not counted under the layout `ideal`."""
+    spills: Spills = spill_nothing
+    """What a logical operation writes and reads inside, unless a flash kernel runs it (``fuse="flash"``)."""
 
 
 def out_of(op: Op, graph: Graph) -> Tensor:

@@ -54,6 +54,11 @@ def test_totals_are_sums_over_every_run_of_every_operation(which, layout):
             for size in part.shape:
                 elements *= evaluate(size, sizes)
             moved += elements * format_.stored_bits // 8
+        for spill in rule.spills(op, graph):
+            elements = 1
+            for size in spill.shape:
+                elements *= evaluate(size, sizes)
+            moved += 2 * elements * (spill.writes + spill.reads)
         count += 1
     ours = {}
     for key, amount in (item for w in account.works for item in w.items()):

@@ -115,8 +115,8 @@ def test_bytes_of_keys_and_values_go_by_their_own_heads() -> None:
     def layer(q: "b h s d", k: "b g t d", v: "b g t d"):
         return attend(q, k, v, enable_gqa=True)
 
-    a = sa.account(layer, dtype="bf16")
-    assert sa.same(a.bytes, "2*(2*b*h*s*d + 2*b*g*t*d) + 4*b*h*s")
+    a = sa.account(layer, dtype="bf16", fuse="flash")
+    assert sa.same(a.bytes, "2*(2*b*h*s*d + 2*b*g*t*d)")
     assert sa.same(a.matmul_flops, "4*b*h*s*t*d")
     assert "g divides h" in [str(c) for c in a.conditions]
     assert sa.same(sa.account(layer, dtype="bf16", traffic="compulsory").bytes, "2*(2*b*h*s*d + 2*b*g*t*d)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,6 +63,8 @@ def account_of(name: str, **options: Any) -> Account:
 
 
 def total(account: Account, quantity: str) -> Expr:
+    if quantity == "flash_bytes":
+        return replace(account, fuse="flash").total("bytes")
     if quantity != "params":
         return account.total(quantity)
     tensors = [account.graph.tensors[i] for i in account.graph.inputs]

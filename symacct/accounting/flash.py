@@ -1,0 +1,49 @@
+"""``fuse="flash"``: which attentions run as one kernel, and which do not and why.
+
+A flash kernel runs a logical attention, `symacct.scaled_dot_product_attention`. A softmax between two products that are
+written out is not merged: nothing but its name would say that it is an attention, and a kernel that keeps the scores
+inside has to know which operations scale, mask and drop them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from symacct.accounting.walk import graphs
+from symacct.graph import Graph, Op
+from symacct.rules import rule_of
+
+BETWEEN = ("copies", "dropout", "pointwise", "views")
+"""Families of what may stand between a softmax and the products around it: a scale, a mask, a cast."""
+
+
+def told_of_flash(graph: Graph) -> str:
+    """Say what ``fuse="flash"`` leaves as it is; nothing where all attention is logical."""
+    parts = list(graphs(graph))
+    chains = sum(_between_products(op, part) for part in parts for op in part.ops if op.kind == "softmax")
+    if chains:
+        stay = "softmax between two products is" if chains == 1 else "softmaxes between two products are"
+        return f"{chains} {stay} written out and not merged: only scaled_dot_product_attention is one kernel"
+    if not any(op.kind.startswith("sdpa") for part in parts for op in part.ops):
+        return "no scaled_dot_product_attention here: nothing is merged"
+    return ""
+
+
+def _between_products(op: Op, graph: Graph) -> bool:
+    maker = {i: other for other in graph.ops for i in other.outputs}
+
+    def makers(of: Op) -> list[Op]:
+        return [maker[i] for i in of.inputs if i in maker]
+
+    def users(of: Op) -> list[Op]:
+        return [other for other in graph.ops if set(of.outputs).intersection(other.inputs)]
+
+    return _reaches_product(op, makers) and _reaches_product(op, users)
+
+
+def _reaches_product(op: Op, beside: Callable[[Op], Iterable[Op]]) -> bool:
+    return any(
+        bool(other.einsum and len(other.inputs) == 2)
+        or (rule_of(other).family in BETWEEN and _reaches_product(other, beside))
+        for other in beside(op)
+    )
