@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from symacct.accounting import numbers, render, steps, tables
+from symacct.accounting.compulsory import compulsory_terms
 from symacct.accounting.costs import Formats, Fuse, Layout, gathered
 from symacct.accounting.quantity import Figures
 from symacct.accounting.questions import Questions
@@ -38,7 +39,7 @@ class Account(Questions):
         The storage format of tensors, where one is not pinned to its own.
     traffic
         ``"unfused"``: every operation reads its inputs and writes its output once;
-        ``"compulsory"``: only the graph's inputs and outputs, once.
+        ``"compulsory"``: only what is used of the graph's inputs, and its outputs, once.
     layout
         ``"ideal"``: views move nothing and nothing is copied to be laid out; ``"torch"``: with such copies.
     fuse
@@ -118,7 +119,7 @@ class Account(Questions):
     def traffic_terms(self) -> list[Term]:
         """Return the bytes by tensor and direction, as the chosen notion of traffic counts them."""
         if self.traffic == "compulsory":
-            return steps.compulsory_terms(self.graph, self.dtypes)
+            return compulsory_terms(self.graph, self.dtypes)
         return steps.unfused_terms(self.steps)
 
     @property

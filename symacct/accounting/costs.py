@@ -12,7 +12,8 @@ from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op, Tensor
 from symacct.graph.alike import Likes
 from symacct.rules import Read, rule_of
-from symacct.rules.rule import Spill, last_axis
+from symacct.rules.rule import last_axis
+from symacct.rules.spills import Spill
 
 Layout: TypeAlias = Literal["ideal", "torch"]
 Fuse: TypeAlias = Literal["none", "pointwise", "flash", "pointwise+flash"]

@@ -1,15 +1,16 @@
 """``fuse="pointwise"``: producers and consumers of element-wise, reduction and view operations run as one kernel.
 
 Operations are merged greedily in the order in which they are made, while the graph of kernels stays acyclic. A kernel
-reads what comes from outside once, and writes what is used outside. FLOPs do not change.
+reads what comes from outside once (of slices see `symacct.accounting.parts`), and writes what is used outside. FLOPs
+do not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from symacct.expr import Expr, add, at_most, product
+from symacct.accounting.parts import Memories, Part, together
 from symacct.graph import Graph, Op
 from symacct.rules import Read, rule_of
 from symacct.rules.rule import whole
@@ -28,63 +29,34 @@ class Kernel(NamedTuple):
 
 def kernels(graph: Graph, *, free_copies: bool) -> list[Kernel]:
     """Return the kernels of several operations; `free_copies` says that copies for layout alone are not made."""
-    maker = {i: op for op in graph.ops for i in op.outputs}
     users: dict[int, list[int]] = {}
     for op in graph.ops:
         for i in op.inputs:
             users.setdefault(i, []).append(op.id)
-    owners = _owners(graph, maker, free_copies=free_copies)
+    memories = Memories(graph, free_copies=free_copies)
     outputs = set(graph.outputs)
     out = []
     for ops in groups(graph):
         if len(ops) > 1:
             inside = {op.id for op in ops}
             made = [i for op in ops for i in op.outputs]
-            wanted = {owners[i] for i in made if i in outputs or not inside.issuperset(users.get(i, ()))}
+            wanted = {memories.owners[i] for i in made if i in outputs or not inside.issuperset(users.get(i, ()))}
             writes = tuple(whole(graph, i) for i in made if i in wanted)
-            out.append(Kernel(tuple(ops), tuple(_reads(ops, graph, owners, maker)), writes))
+            out.append(Kernel(tuple(ops), tuple(_reads(ops, memories)), writes))
     return out
 
 
-def _owners(graph: Graph, maker: Mapping[int, Op], *, free_copies: bool) -> list[int]:
-    """Return for every tensor the one in whose memory it lies."""
-    owners: list[int] = []
-    for t in graph.tensors:
-        source = t.storage
-        if source is None and free_copies and t.id in maker and rule_of(maker[t.id]).implicit_copy:
-            source = maker[t.id].inputs[0]
-        owners.append(t.id if source is None else owners[source])
-    return owners
-
-
-def _reads(ops: Sequence[Op], graph: Graph, owners: Sequence[int], maker: Mapping[int, Op]) -> Iterable[Read]:
+def _reads(ops: Sequence[Op], memories: Memories) -> Iterable[Read]:
     """Return what comes from outside: of each memory all of it once, or the different parts that are looked at."""
+    graph, owners = memories.graph, memories.owners
     made = {i for op in ops for i in op.outputs}
-    parts: dict[int, dict[tuple[object, ...], Read]] = {}
+    parts: dict[int, list[Part]] = {}
     for op in ops:
-        if rule_of(op).implicit_copy and owners[op.outputs[0]] != op.outputs[0]:
-            continue
-        for read in rule_of(op).reads(op, graph):
+        for read in () if memories.is_free(op) else rule_of(op).reads(op, graph):
             if owners[read.tensor] not in made:
-                parts.setdefault(owners[read.tensor], {}).setdefault(_cuts(read.tensor, graph, owners, maker), read)
+                parts.setdefault(owners[read.tensor], []).append(memories.part(read))
     for owner, found in parts.items():
-        elements: list[Expr] = [product(r.shape) for r in found.values()]
-        everything = found.get(()) or whole(graph, owner)
-        if () in found or (len(found) > 1 and at_most(product(everything.shape), add(elements), lower=2)):
-            yield everything
-        else:
-            yield from found.values()
-
-
-def _cuts(tensor: int, graph: Graph, owners: Sequence[int], maker: Mapping[int, Op]) -> tuple[object, ...]:
-    """Return the slices by which a view came from its memory; other views are all of it."""
-    cuts: list[object] = []
-    while owners[tensor] != tensor:
-        op = maker[tensor]
-        tensor = op.inputs[0]
-        if op.kind == "slice":
-            cuts.append((graph.tensors[tensor].shape, op.attrs["ranges"]))
-    return tuple(cuts)
+        yield from together(found, graph, owner)
 
 
 def groups(graph: Graph) -> list[list[Op]]:

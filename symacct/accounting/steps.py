@@ -14,7 +14,7 @@ from symacct.conventions import Convention, Key, Unit, Work, tally
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph
-from symacct.rules import FORMULAS, Read, rule_of
+from symacct.rules import FORMULAS, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
 Term: TypeAlias = tuple[str, Expr]
@@ -181,17 +181,3 @@ def unfused_terms(steps: Iterable[Step]) -> list[Term]:
     """Return bytes by tensor and direction, every step by itself."""
     terms = [(f"{name} read", amount) for s in steps for name, amount in s.reads]
     return terms + [(f"{name} written", amount) for s in steps for name, amount in s.writes]
-
-
-def compulsory_terms(graph: Graph, formats: Formats) -> list[Term]:
-    """Return the bytes of the graph's inputs and outputs, once each; of an input only what is visited."""
-    visited = {r.tensor: r for op in reversed(graph.ops) if op.einsum for r in rule_of(op).reads(op, graph)}
-    elsewhere = {i for op in graph.ops if not op.einsum for i in op.inputs}
-    terms = []
-    for i in graph.inputs:
-        tensor = graph.tensors[i]
-        touched = Read(i, tensor.shape, ()) if i in elsewhere or i not in visited else visited[i]
-        terms.append((f"{tensor.name} read", formats.bytes_of(touched, graph)))
-    outputs = [graph.tensors[i] for i in graph.outputs]
-    terms += [(f"{t.name} written", formats.bytes_of(Read(t.id, t.shape, ()), graph)) for t in outputs]
-    return terms

@@ -39,12 +39,12 @@ from symacct.rules.rule import (
     Read,
     Residual,
     Rule,
-    Spill,
     broadcast,
     no_second_gradient,
     show_shape,
     whole,
 )
+from symacct.rules.spills import Spill
 
 
 class Heads(NamedTuple):

@@ -10,6 +10,7 @@ from symacct.conventions import Work
 from symacct.errors import ShapeError, UnknownOpError
 from symacct.expr import Expr, Poly, Size, terms_of
 from symacct.graph import Condition, Graph, Op, Tensor
+from symacct.rules.spills import Spills, spill_nothing
 
 Attrs: TypeAlias = Mapping[str, Any]
 
@@ -23,19 +24,6 @@ class Read:
     row: tuple[int, ...]
 
 
-class Spill(NamedTuple):
-    """A tensor inside a logical operation, which its kernels write and read where no one kernel runs them all.
-
-    It has a shape of its own and the storage format of a tensor of the graph.
-    """
-
-    name: str
-    like: int
-    shape: tuple[Size, ...]
-    writes: int
-    reads: int
-
-
 class Out(NamedTuple):
     """An output that a rule announces: its shape, a pinned dtype, and whose memory it shares (a view of input i)."""
 
@@ -47,7 +35,6 @@ class Out(NamedTuple):
 
 Shape: TypeAlias = Callable[[Sequence[Tensor], Attrs], tuple[Out, ...]]
 Touch: TypeAlias = Callable[[Op, Graph], tuple[Read, ...]]
-Spills: TypeAlias = Callable[[Op, Graph], tuple[Spill, ...]]
 
 
 def last_axis(shape: Sequence[Size]) -> tuple[int, ...]:
@@ -76,11 +63,6 @@ def write_all(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 def touch_nothing(_op: Op, _graph: Graph) -> tuple[Read, ...]:
     """Move nothing: a view."""
-    return ()
-
-
-def spill_nothing(_op: Op, _graph: Graph) -> tuple[Spill, ...]:
-    """Run as one kernel."""
     return ()
 
 

@@ -28,9 +28,6 @@ WORKED = {path.stem: sa.load_worked(path) for path in sorted(Path(__file__).pare
 REPEATED = ("decode_step", "deep_network", "gpt2", "gru", "llama", "lstm", "vit")
 """Graphs with a repeat."""
 
-LOOKED_UP = ("gpt2", "llama", "mixture_of_experts")
-"""Graphs that read rows of a table: `compulsory` counts the whole table, which can be more than the rows."""
-
 ONE_KERNEL_EACH = (
     *("conv_block", "cross_attention", "deep_network", "depthwise_separable", "dot", "gated_mlp", "gelu"),
     *("grouped_query_attention", "gru", "linear", "linear_attention", "lora_linear", "lstm", "matmul"),
@@ -208,9 +205,8 @@ def traffic_agrees(case: Case) -> None:
     moved = [number(a.total("bytes"), case.sizes) for a in (fused, unfused)]
     at_most(*moved, f"fused and unfused bytes of {case}")
     agree(fused.total("flops"), unfused.total("flops"), f"flops of {case.graph}, fused")
-    if case.graph not in LOOKED_UP:
-        least = number(account_of(case.graph, traffic="compulsory").total("bytes"), case.sizes)
-        at_most(least, moved[0], f"compulsory and fused bytes of {case}")
+    least = number(account_of(case.graph, traffic="compulsory").total("bytes"), case.sizes)
+    at_most(least, moved[0], f"compulsory and fused bytes of {case}")
 
 
 def tiny(*names: str) -> tuple[Case, ...]:

@@ -1,0 +1,107 @@
+"""What is used of inputs, by hand and by the addresses that are read: slices, rows, bodies, branches, views."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import einops
+import pytest
+
+import symacct as sa
+
+UNUSED = {"dtype": "int8", "traffic": "compulsory"}
+
+
+def step(_h, x):
+    return x[0] * 2
+
+
+CASES = {
+    "rows that are looked up": (sa.embedding, {"index": "b s", "weight": "v d"}, "8*b*s + b*s*d + b*s*d"),
+    "rows of a table that is read too": (
+        lambda i, w: sa.embedding(i, w) @ w.T,
+        {"i": "b s", "w": "v d"},
+        "8*b*s + v*d + b*s*v",
+    ),
+    "one table, looked up twice alike": (
+        lambda i, w: sa.embedding(i, w) + sa.embedding(i, w),
+        {"i": "s", "w": "v d"},
+        "8*s + s*d + s*d",
+    ),
+    "one table, looked up by two": (
+        lambda i, j, w: sa.embedding(i, w) + sa.embedding(j, w),
+        {"i": "s", "j": "s", "w": "v d"},
+        "16*s + 2*s*d + s*d",
+    ),
+    "more rows than there are": (sa.embedding, {"index": "9 s", "weight": "5 d"}, "72*s + 5*d + 9*s*d"),
+    "no more than all": (sa.embedding, {"index": "9", "weight": "5 d"}, "72 + 5*d + 9*d"),
+    "elements": (lambda x, i: sa.gather(x, i, axis=1), {"x": "b n", "i": "b 2"}, "16*b + 2*b + 2*b"),
+    "a slice": (lambda x: x[:, :3] * 2, {"x": "b n"}, "3*b + 3*b"),
+    "slices that overlap": (lambda x: x[:-2] + x[1:-1], {"x": "n d"}, "(n - 1)*d + (n - 2)*d"),
+    "slices apart": (lambda x: x[:2] + x[5:7], {"x": "9 d"}, "4*d + 2*d"),
+    "slices that are all": (lambda x: x[:4] + x[4:], {"x": "8 d"}, "8*d + 4*d"),
+    "a diagonal": (lambda x: einops.einsum(x, "i i -> i"), {"x": "n n"}, "2*n"),
+    "an input that nothing uses": (lambda x, _y: x + 1, {"x": "n", "_y": "n"}, "2*n"),
+    "a view": (lambda x: x.T, {"x": "n d"}, "0"),
+    "one output twice": (lambda x: ((y := x + 1), y.T), {"x": "n d"}, "2*n*d"),
+    "a part of what is made": (lambda x: (x + 1)[:, 0], {"x": "n d"}, "n*d + n"),
+    "stacked and shared": (
+        lambda x, w, v: sa.repeat("L", lambda h, w, v: h @ w + v, x, xs=w, consts=v),
+        {"x": "b d", "w": "L d d", "v": "d"},
+        "2*b*d + L*d*d + d",
+    ),
+    "a part of what is stacked": (
+        lambda x, h: sa.repeat("L", step, h, xs=x),
+        {"x": "L 3 d", "h": "d"},
+        "L*d + d",
+    ),
+    "the dearer branch": (
+        lambda p, x: sa.cond(p > 0, lambda x: x[0] + 1, lambda x: x[0] * x[1], x),
+        {"p": "", "x": "4 n"},
+        "1 + 2*n + n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fn", "shapes", "form"), CASES.values(), ids=CASES)
+def test_forms_by_hand(fn, shapes, form):
+    made = sa.account(fn, **shapes, **UNUSED)
+    assert sa.same(made.bytes, form)
+    assert not made.traffic_terms() or sum((e for _, e in made.traffic_terms()), 0) == made.total("bytes")
+
+
+SLICES = [(0, 4), (1, 5), (2, 3), (4, 9), (5, 9), (7, 9), (0, 9), (3, 8)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_slices_are_the_addresses_that_are_read(seed):
+    """Along one axis; read by one kernel, and by several."""
+    rng = random.Random(seed)  # noqa: S311
+    spans = rng.sample(SLICES, rng.randint(1, 4))
+
+    def layer(x: "9 3"):
+        return sum(x[a:b].sum() for a, b in spans)
+
+    addresses = set(itertools.chain(*(range(a, b) for a, b in spans)))
+    least, fused = sa.account(layer, **UNUSED), sa.account(layer, dtype="int8", fuse="pointwise")
+    assert least.bytes == fused.bytes == 3 * len(addresses) + 1
+
+
+def test_slices_of_two_axes_are_summed_but_never_more_than_all():
+    def layer(x: "9 9"):
+        return x[:3].sum() + x[:, :3].sum()
+
+    assert sa.account(layer, **UNUSED).bytes == 2 * 27 + 1, "an upper bound: 9 elements are in both"
+
+    def more(x: "9 9"):
+        return x[:8].sum() + x[:, :8].sum()
+
+    assert sa.account(more, **UNUSED).bytes == 81 + 1
+
+
+def test_a_slice_of_a_transposed_square_is_another_part():
+    def layer(x: "n n"):
+        return x[:2].sum() + x.T[:2].sum() + x[2:4].sum()
+
+    assert sa.same(sa.account(layer, n=9, **UNUSED).bytes, "2*9 + 2*9 + 2*9 + 1")
