@@ -99,7 +99,7 @@ def account(
 
     """
     if callable(pattern) or isinstance(pattern, Graph):
-        from symacct.symbolic.account import account_function, account_graph
+        from symacct.traced import account_function, account_graph
 
         if order != "left" or notation != "einops":
             msg = "order and notation are those of a pattern; inside a function each einsum runs from the left"

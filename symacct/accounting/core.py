@@ -64,6 +64,8 @@ class Account(Questions):
     order: str = "left"
     layout: Layout = "ideal"
     fuse: Fuse = "none"
+    gradients: str = ""
+    """Of a backward pass: what gets a gradient, and why."""
     _totals: dict[str, Expr] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
@@ -143,7 +145,7 @@ class Account(Questions):
         return to_sympy(self.total("intensity"))
 
     def by(self, group: str) -> tables.Breakdown:
-        """Return the account in parts: by ``"op"``, ``"kind"``, ``"scope"`` or ``"family"``.
+        """Return the account in parts: by ``"op"``, ``"kind"``, ``"scope"``, ``"family"`` or ``"phase"``.
 
         Examples
         --------

@@ -68,7 +68,8 @@ def groups(graph: Graph) -> list[list[Op]]:
         feeds = [maker[i] for i in op.inputs if i in maker]
         found.start(op.id, feeds)
         for feed in feeds:
-            if merged[op.id] and merged[feed]:
+            # what is kept for the backward pass is written: kernels do not cross from one pass into the other
+            if merged[op.id] and merged[feed] and op.phase == graph.ops[feed].phase:
                 found.join(found.home[op.id], found.home[feed])
     out: dict[int, list[Op]] = {}
     for op in graph.ops:

@@ -45,6 +45,7 @@ def notes(account: Account) -> list[tuple[str, str]]:
     else:
         out += [("layout", account.layout), ("fuse", account.fuse)]
         out += [("", told)] if "flash" in account.fuse and (told := told_of_flash(account.graph)) else []
+    out += [("gradients", account.gradients)] if account.gradients else []
     out += [("free", ", ".join(f"{times} {kind}" for kind, times in account.free.items()))] if account.free else []
     out += [("NOT COUNTED", f"{times} {name}: the totals are partial") for name, times in account.uncounted.items()]
     if any(step.kind.startswith("sdpa") for step in account.steps):
@@ -120,6 +121,8 @@ def account_json(account: Account) -> dict[str, Any]:
     }
     if "flash" in account.fuse:
         out["not_fused"] = told_of_flash(account.graph)
+    if account.gradients:
+        out["gradients"] = account.gradients
     if account.branches.parts:
         out["branches"] = [
             {

@@ -13,7 +13,7 @@ from symacct.accounting.walk import NESTED, Visit, visits
 from symacct.conventions import Convention, Key, Unit, Work, tally
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add, multiply
-from symacct.graph import Graph
+from symacct.graph import Graph, Phase
 from symacct.rules import FORMULAS, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
@@ -38,6 +38,7 @@ class Step:
     reads: tuple[Term, ...]
     writes: tuple[Term, ...]
     parts: tuple[Visit, ...] = field(default=(), compare=False, repr=False)
+    phase: Phase = "fwd"
 
     @property
     def bytes(self) -> Expr:
@@ -85,6 +86,7 @@ def _step(visit: Visit, ask: Ask) -> Step:
         + terms(copies, "copy of {}")
         + tuple([(s.name, _scaled(s.written, times)) for s in spills if s.written != 0]),
         (visit,),
+        op.phase,
     )
 
 
@@ -106,7 +108,7 @@ def _fused(found: Sequence[Visit], ask: Ask, formats: Formats, layout: Layout) -
                 for touched in (kernel.reads, kernel.writes)
             )
             label, parts = _label(kernel, ask, graph), tuple([visit._replace(op=part) for part in kernel.ops])
-            yield Step(label, "fused", "fused", scope, times, _repeated(work, times), reads, writes, parts)
+            yield Step(label, "fused", "fused", scope, times, _repeated(work, times), reads, writes, parts, op.phase)
 
 
 def _label(kernel: Kernel, ask: Ask, graph: Graph) -> str:

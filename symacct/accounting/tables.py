@@ -22,8 +22,9 @@ GROUPS: Mapping[str, Callable[[Step], str]] = {
     "kind": lambda s: s.kind,
     "scope": lambda s: s.scope or "(top)",
     "family": lambda s: s.family,
+    "phase": lambda s: s.phase,
 }
-"""What parts can be grouped by: the operation as computed, its kind, the scope it stands in, its family of rules."""
+"""What parts can be grouped by: an operation as computed, its kind, scope, family of rules, and the pass it is of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,9 @@ def visits(graph: Graph, cost: Cost, times: Expr = 1, scope: str = "") -> Iterat
     for op in graph.ops:
         here = f"{scope}/{op.scope}" if scope and op.scope else scope or op.scope
         if op.kind == "repeat":
-            yield from visits(op.attrs["body"], cost, times * op.attrs["n"], here)
-            if len(op.outputs) > op.attrs["carry"]:
+            for body, turns in op.bodies:
+                yield from visits(body, cost, times * turns, here)
+            if len(op.outputs) > op.attrs["carry"] + op.attrs.get("kept", 0):
                 yield Visit(op, graph, times, here)  # what it collects may have to be copied together
         elif op.kind == "cond":
             yield from visits(dearest(op.attrs["branches"], cost), cost, times, here)
@@ -62,23 +63,17 @@ def conditionals(graph: Graph, times: Expr = 1) -> Iterator[tuple[Op, Expr]]:
     for op in graph.ops:
         if op.kind == "cond":
             yield op, times
-        for part in _parts(op):
-            yield from conditionals(part, times * op.attrs["n"] if op.kind == "repeat" else times)
+        inside = op.bodies if op.kind == "repeat" else [(part, 1) for part in op.parts]
+        for part, turns in inside:
+            yield from conditionals(part, times * turns)
 
 
 def graphs(graph: Graph) -> Iterator[Graph]:
     """Yield a graph and every body and branch inside it."""
     yield graph
     for op in graph.ops:
-        for part in _parts(op):
+        for part in op.parts:
             yield from graphs(part)
-
-
-def _parts(op: Op) -> tuple[Graph, ...]:
-    """Return the graphs inside an operation."""
-    if op.kind == "repeat":
-        return (op.attrs["body"],)
-    return op.attrs["branches"] if op.kind == "cond" else ()
 
 
 def names_of(graph: Graph) -> tuple[str, ...]:

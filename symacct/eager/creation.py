@@ -31,4 +31,9 @@ def mask(*, s: int, t: int, align: str, window: int | None, device: Any = None) 
     return seen if window is None else seen.triu(shift - window + 1)
 
 
-KINDS: dict[str, Callable[..., Any]] = {"arange": arange, "full": full, "mask": mask}
+def absent(*, shape: Sequence[int], dtype: Any, device: Any = None) -> Any:
+    """Make zeros of some shape out of one element."""
+    return full(shape=(), value=0, dtype=dtype, device=device).expand(tuple(shape))
+
+
+KINDS: dict[str, Callable[..., Any]] = {"absent": absent, "arange": arange, "full": full, "mask": mask}

@@ -80,8 +80,7 @@ def _bounds(graph: Any, i: int, sizes: Mapping[str, int]) -> Iterator[int]:
         if op.kind in SAME_VALUES:
             yield from _bounds(graph, op.outputs[0], sizes)
         if op.kind in ("repeat", "cond"):
-            parts = (op.attrs["body"],) if op.kind == "repeat" else op.attrs["branches"]
             given = op.inputs if op.kind == "repeat" else op.inputs[1:]
-            for part in parts:
+            for part in op.parts:
                 for inner in [inside for inside, outside in zip(part.inputs, given, strict=True) if outside == i]:
                     yield from _bounds(part, inner, sizes)

@@ -9,6 +9,7 @@ from typing import Any
 
 from symacct.eager import KINDS
 from symacct.eager.inputs import random_input, whole
+from symacct.eager.stacked import Stacked, joined, once, taken, tensors_in
 from symacct.errors import GraphError, UnknownOpError, one_of
 from symacct.expr import Poly, evaluate
 
@@ -64,7 +65,7 @@ def run(
     given = [random_input(graph, i, sizes, dtype, generator) for i in graph.inputs] if inputs is None else list(inputs)
     meter = _Meter()
     outputs = _execute(graph, sizes, given, meter)
-    return Run(tuple(outputs), meter.peak)
+    return Run(tuple(joined(t) for t in outputs), meter.peak)
 
 
 class _Meter:
@@ -75,8 +76,8 @@ class _Meter:
         self.alive: list[dict[int, Any]] = []
 
     def look(self, more: Iterable[Any] = ()) -> None:
-        tensors = [t for values in self.alive for t in values.values()]
-        storages = [t.untyped_storage() for t in (*tensors, *more)]
+        alive = [value for values in self.alive for value in values.values()]
+        storages = [t.untyped_storage() for value in (*alive, *more) for t in tensors_in(value)]
         sizes = {s._cdata: s.nbytes() for s in storages}  # noqa: SLF001 # what tells two storages apart, empty or on meta
         self.peak = max(self.peak, sum(sizes.values()))
 
@@ -133,7 +134,7 @@ def _run_op(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
         msg = f"{op.kind} does not run on torch tensors; these do: {one_of(sorted(KINDS))}"
         raise UnknownOpError(msg)
     attrs = {**op.attrs, "einsum": op.einsum} if op.einsum else op.attrs
-    made = KINDS[op.kind](*tensors, **{name: _numbers(value, sizes) for name, value in attrs.items()})
+    made = KINDS[op.kind](*map(joined, tensors), **{name: _numbers(value, sizes) for name, value in attrs.items()})
     made = list(made) if isinstance(made, tuple | list) else [made]
     if len(made) != len(op.outputs):
         msg = f"operation {op.id} ({op.label}) gives {len(made)} tensors, the graph says {len(op.outputs)}"
@@ -145,21 +146,28 @@ def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
     """Run the bodies; what is collected is put in its place, among `alive`, as soon as it is made."""
     carries, stacked = op.attrs["carry"], op.attrs["xs"]
     carry, xs, consts = tensors[:carries], tensors[carries : carries + stacked], tensors[carries + stacked :]
-    alive = dict(enumerate(xs + consts))
+    alive = dict(enumerate(xs := [once(x) for x in xs])) | dict(enumerate(consts, len(xs)))
     collected: list[Any] = []
+    kept: list[Stacked] = []
     meter.alive.append(alive)
-    times = whole(op.attrs["n"], sizes)
-    for i in range(times):
-        made = _execute(op.attrs["body"], sizes, [*carry, *(x[i] for x in xs), *consts], meter)
-        carry, rows = made[:carries], made[carries:]
-        if not i:
-            collected = [row.new_empty((times, *row.shape)) for row in rows]
-            alive |= dict(enumerate(collected, len(alive)))
+    bodies = [body for body, turns in op.bodies for _ in range(_numbers(turns, sizes))]
+    times = len(bodies)
+    for turn, body in enumerate(bodies):
+        i = times - 1 - turn if op.attrs.get("reverse") else turn
+        made = _execute(body, sizes, [*carry, *(taken(x, i) for x in xs), *consts], meter)
+        last = len(made) - op.attrs.get("kept", 0)
+        carry, rows = made[:carries], made[carries:last]
+        if not turn:
+            collected = [row.new_empty((times, *row.shape)) for row in map(joined, rows)]
+            kept = [Stacked([None] * times) for _ in made[last:]]
+            alive |= dict(enumerate([*collected, *kept], len(alive)))
             meter.look(made)
         for place, row in zip(collected, rows, strict=True):
-            place[i] = row
+            place[i] = joined(row)
+        for slices, t in zip(kept, made[last:], strict=True):
+            slices.slices[i] = t
     meter.alive.pop()
-    return [*carry, *collected]
+    return [*carry, *collected, *kept]
 
 
 def _numbers(value: Any, sizes: Mapping[str, int]) -> Any:

@@ -4,8 +4,8 @@
 - Each tensor is given, or made by exactly one operation before it is read. Of what is made, exactly what the graph
   yields has the role `output`.
 - A tensor owns its memory, or lies in that of an earlier tensor of its dtype that does.
-- An einsum has the axes of its tensors. The body of a repeat takes its carries, slices of what is stacked, and
-  constants, and yields carries of the same shapes and dtypes, then what is collected; the branches of a conditional
+- An einsum has the axes of its tensors. The bodies of a repeat take its carries, slices of what is stacked, and
+  constants; they yield carries of the same shapes and dtypes, then what is collected. The branches of a conditional
   take and yield the same. Bodies and branches are legal.
 
 That shapes are those which rules announce is `symacct.rules.check_shapes`: a graph knows no rules.
@@ -169,23 +169,28 @@ def _faults_of_repeat(op: Op, graph: Graph) -> Iterator[str]:
     if not isinstance(body, Graph) or not is_size(n) or type(carry) is not int or type(xs) is not int:
         yield "a repeat has a body, a size n, and the numbers of its carries and of what is stacked"
         return
+    differing = [(which, g) for which in ("first", "last") for g in op.attrs.get(which, ())]
+    if any(not isinstance(g, Graph) for _, g in differing) or (type(n) is int and n < len(differing)):
+        yield f"the first and the last of its {n} turns that differ have a body each"
+        return
     given = [graph.tensors[i] for i in op.inputs]
     if carry < 0 or xs < 0 or carry + xs > len(given):
         yield f"{carry} carries and {xs} stacked tensors of {len(given)} inputs"
         return
-    stacked = given[carry : carry + xs]
-    if short := [t for t in stacked if t.shape[:1] != (n,)]:
-        yield f"{told(short[0])} is stacked and not {n} long"
-        return
-    sliced = [t._replace(shape=t.shape[1:]) for t in stacked]
     made = [graph.tensors[i] for i in op.outputs]
-    if short := [t for t in made[carry:] if t.shape[:1] != (n,)]:
-        yield f"{told(short[0])} is collected and not {n} long"
-        return
-    rows = [t._replace(shape=t.shape[1:]) for t in made[carry:]]
-    inside = [*given[:carry], *sliced, *given[carry + xs :]]
-    yield from _faults_of_part("its body", body, inside, [*given[:carry], *rows])
+    for what, tensors in (("stacked", given[carry : carry + xs]), ("collected", made[carry:])):
+        if short := [t for t in tensors if t.shape[:1] != (n,)]:
+            yield f"{told(short[0])} is {what} and not {n} long"
+            return
+    inside = [*given[:carry], *_slices(given[carry : carry + xs]), *given[carry + xs :]]
+    turns = (("its body", body), *((f"the body of its {which} turns", g) for which, g in differing))
+    for what, part in turns:
+        yield from _faults_of_part(what, part, inside, [*given[:carry], *_slices(made[carry:])])
     yield from _differences("it makes what its carries are not", made[:carry], given[:carry])
+
+
+def _slices(stacked: Sequence[Tensor]) -> list[Tensor]:
+    return [t._replace(shape=t.shape[1:]) for t in stacked]
 
 
 def _faults_of_cond(op: Op, graph: Graph) -> Iterator[str]:

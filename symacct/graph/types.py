@@ -64,6 +64,11 @@ class Op(NamedTuple):
 
     `attrs` are what the kind needs besides tensors (axes, a stride, the body of a repeat); `scope` is the path of the
     module or function it stands in, `phase` whether it runs forward, backward or again.
+
+    A repeat runs its `body`, but for the turns that differ: `first` and `last` in its attributes are the bodies of its
+    first and last turns, in the order in which they run. `reverse` takes the slices of what is stacked from the last
+    to the first. What a body yields besides the carries is stacked, a slice a turn;
+    the last of it, `kept`, is for a backward pass alone.
     """
 
     id: int
@@ -78,6 +83,21 @@ class Op(NamedTuple):
     def __reduce__(self) -> tuple[type[Op], tuple[Any, ...]]:
         """Pickle and copy the attributes as a plain mapping; a read-only one cannot be."""
         return Op, tuple(dict(v) if type(v) is MappingProxyType else v for v in self)
+
+    @property
+    def bodies(self) -> tuple[tuple[Graph, Expr], ...]:
+        """The bodies of a repeat in the order in which they run, each with how often it does."""
+        first, last = self.attrs.get("first", ()), self.attrs.get("last", ())
+        turns = self.attrs["n"] - len(first) - len(last)
+        main = () if turns == 0 else ((self.attrs["body"], turns),)
+        return (*((g, 1) for g in first), *main, *((g, 1) for g in last))
+
+    @property
+    def parts(self) -> tuple[Graph, ...]:
+        """The graphs inside: the bodies of a repeat, the branches of a conditional, none of the rest."""
+        if self.kind == "repeat":
+            return (*self.attrs.get("first", ()), self.attrs["body"], *self.attrs.get("last", ()))
+        return tuple(self.attrs["branches"]) if self.kind == "cond" else ()
 
     @property
     def label(self) -> str:

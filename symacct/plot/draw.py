@@ -106,6 +106,8 @@ def _graphs(graph: Graph, title: str = "") -> Iterator[tuple[str, Graph]]:
     yield title, graph
     for op in graph.ops:
         if op.kind == "repeat":
-            yield from _graphs(op.attrs["body"], f"body of: {op.label}")
+            for body, turns in op.bodies:
+                often = "" if turns == op.attrs["n"] else f", {turns} of them"
+                yield from _graphs(body, f"body of: {op.label}{often}")
         for number, branch in enumerate(op.attrs["branches"], 1) if op.kind == "cond" else ():
             yield from _graphs(branch, f"branch {number} of: {op.label}")

@@ -15,7 +15,7 @@ def check_against(rules: Mapping[str, Rule], graph: Graph) -> None:
         if op.kind not in rules:
             msg = f"operation {op.id}: no rule for the operation {op.kind!r}"
             raise GraphError(msg)
-        for part in _parts(op):
+        for part in op.parts:
             check_against(rules, part)
         if op.einsum is not None and "einsum" not in op.attrs:
             continue  # of a pattern, whose axes may be merged in its tensors: checked with the graph
@@ -33,12 +33,6 @@ def check_against(rules: Mapping[str, Rule], graph: Graph) -> None:
                     f"{(made.shape, made.dtype, made.strides, made.storage)}; its rule announces {rule_says}"
                 )
                 raise GraphError(msg)
-
-
-def _parts(op: Op) -> tuple[Graph, ...]:
-    if op.kind == "repeat":
-        return (op.attrs["body"],)
-    return op.attrs["branches"] if op.kind == "cond" else ()
 
 
 def _announced(rule: Rule, op: Op, graph: Graph) -> tuple[Out, ...]:

@@ -2,18 +2,23 @@
 
 What a repeat collects is written by its iterations, each in its place: it moves nothing more. What an iteration did not
 make (a slice of it, what it was given, the same tensor twice) is read and written once more; so is all of it in torch.
+What it keeps for a backward pass (``attrs["kept"]`` of its last outputs) stays where it was made.
+
+`absent` stands for a tensor that there is none of: what the branch that is not taken would yield, the gradient that a
+carry does not have yet. It has a shape and costs nothing; where it is read after all it is zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from symacct.expr import at_most
 from symacct.graph import Condition, Graph, Op, Tensor, size_conditions
 from symacct.rules.rule import Attrs, Out, Read, Rule, no_work, touch_nothing, whole
 
 
 def shape_of_repeat(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the carry as the body leaves it, and what is collected, stacked along a new first axis."""
+    """Return the carry as the body leaves it, and what is collected or kept, stacked along a new first axis."""
     body, carries = attrs["body"], attrs["carry"]
     yielded = [body.tensors[i] for i in body.outputs]
     carry = tuple(Out(t.shape, t.dtype, strides=t.strides) for t in yielded[:carries])
@@ -32,9 +37,9 @@ def stacked(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 def _collected(op: Op) -> list[tuple[int, bool]]:
     """Return the outputs that are collected, each with whether an iteration writes it in its place."""
-    body, carries = op.attrs["body"], op.attrs["carry"]
+    body, carries, stop = op.attrs["body"], op.attrs["carry"], len(op.outputs) - op.attrs.get("kept", 0)
     out, taken = [], set(body.inputs)
-    for made, i in zip(body.outputs[carries:], op.outputs[carries:], strict=True):
+    for made, i in zip(body.outputs[carries:stop], op.outputs[carries:stop], strict=True):
         tensor = body.tensors[made]
         owner = body.tensors[made if tensor.storage is None else tensor.storage]
         out.append((i, owner.id not in taken and owner.numel == tensor.numel))
@@ -43,8 +48,10 @@ def _collected(op: Op) -> list[tuple[int, bool]]:
 
 
 def conditions_of_repeat(op: Op, _graph: Graph) -> list[Condition]:
-    """Return that the number of iterations is a positive whole number."""
-    return size_conditions(op.attrs["n"])
+    """Return that the number of iterations is a positive whole number, and not below that of those that differ."""
+    n, differing = op.attrs["n"], len(op.parts) - 1
+    few = [] if differing < 2 or at_most(differing, n) else [Condition("at_least", n, differing)]
+    return size_conditions(n) + few
 
 
 def shape_of_cond(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -56,7 +63,14 @@ def shape_of_cond(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     )
 
 
+def shape_of_absent(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return a shape without memory: zeros that nobody makes."""
+    shape = tuple(attrs["shape"])
+    return (Out(shape, attrs["dtype"], strides=(0,) * len(shape) if shape else None),)
+
+
 RULES = {
+    "absent": Rule("control", shape_of_absent, no_work, touch_nothing, touch_nothing),
     "repeat": Rule(
         "control",
         shape_of_repeat,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from symacct.errors import GraphError, SizeError, SymacctError, UnknownOpError, one_of
 from symacct.expr import Size, as_size, names_in, substitute
-from symacct.graph import Einsum, Graph, Op, Role, Tensor
+from symacct.graph import Einsum, Graph, Op, Phase, Role, Tensor
 from symacct.graph.alike import Likes, frozen
 from symacct.rules import RULES
 from symacct.rules.rule import Out
@@ -37,12 +37,22 @@ class Builder:
         self.ops: list[Op] = []
         self.inputs: list[int] = []
         self.scope = ""
+        self.phase: Phase = "fwd"
         self.is_body = used is not None
         self.refusal = ""
         """Why no operation can be added now."""
         self.likes = Likes()
         self.marks: list[int] = []  # which tensors are alike
         self.known: dict[Hashable, _Known] = {}  # what rules announced, for operations that are alike
+
+    @staticmethod
+    def resumed(graph: Graph) -> Builder:
+        """Return a builder that goes on where a graph ends; what it adds comes after, under the same ids."""
+        builder = Builder()
+        for tensor in graph.tensors:
+            builder._add(tensor)
+        builder.ops, builder.inputs = list(graph.ops), list(graph.inputs)
+        return builder
 
     def input(self, shape: Sequence[Size], name: str, role: Role = "input", dtype: str | None = None) -> int:
         """Add a tensor that the graph is given; return its id."""
@@ -107,8 +117,17 @@ class Builder:
             storage = None if out.view_of is None else storage_of(self.tensors[inputs[out.view_of]])
             self._add(Tensor(len(self.tensors), out.shape, "act", name, out.dtype, storage, out.strides))
         made = tuple(range(first, len(self.tensors)))
-        self.ops.append(Op(len(self.ops), kind, tuple(inputs), made, known.einsum, known.attrs, self.scope))
+        self.ops.append(Op(len(self.ops), kind, tuple(inputs), made, known.einsum, known.attrs, self.scope, self.phase))
         return made
+
+    def yields_more(self, op: Op, made: Sequence[Tensor], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+        """Let an operation with graphs inside yield more, under other attributes; return the ids of what is added."""
+        first = len(self.tensors)
+        for tensor in made:
+            self._add(tensor._replace(id=len(self.tensors), role="act", storage=None))
+        ids = tuple(range(first, len(self.tensors)))
+        self.ops[op.id] = op._replace(outputs=op.outputs + ids, attrs=attrs)
+        return ids
 
     def _announced(self, kind: str, inputs: Sequence[int], attrs: Mapping[str, Any]) -> _Known:
         """Ask the rule what an operation makes."""
@@ -136,8 +155,14 @@ class Builder:
         self.refusal = "the graph is finished; a symbolic tensor is of use only inside the function that was given it"
         done = set(outputs)
         given = set(self.inputs)
-        tensors = tuple(t._replace(role="output") if t.id in done and t.id not in given else t for t in self.tensors)
+        tensors = tuple(_in_its_role(t, yielded=t.id in done) if t.id not in given else t for t in self.tensors)
         return Graph(tensors, tuple(self.ops), tuple(self.inputs), tuple(outputs), tuple(stated))
+
+
+def _in_its_role(tensor: Tensor, *, yielded: bool) -> Tensor:
+    if yielded == (tensor.role == "output"):
+        return tensor
+    return tensor._replace(role="output" if yielded else "act")
 
 
 def storage_of(tensor: Tensor) -> int:

@@ -1,0 +1,195 @@
+"""Back through a repeat: a repeat in reverse, whose first and last turns may differ.
+
+The turn that runs last goes back first. A turn takes the gradients of its carries, adds to those of the constants, and
+yields a slice of the gradients of what is stacked; what it reads of the turn forward, that one comes to yield.
+
+Turns differ in what there is to do. The first turn forward may have a carry that needs no gradient, such as the input
+of a network: its product with a weight is one matrix product back instead of two. The last turn forward has no
+gradients of constants to add to yet. Such turns have bodies of their own, so that counts are those of the loop written
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from symacct.backward.needs import TURNS, Needs, by_turn
+from symacct.backward.parts import Part, Propagate, absent, taken_back
+from symacct.errors import GraphError
+from symacct.expr import Size
+from symacct.graph import Graph, Op, Tensor
+from symacct.symbolic import Builder, Symbolic, record
+
+
+class Key(NamedTuple):
+    """What a turn depends on: which of the body's inputs need a gradient, and which slots are filled before it."""
+
+    needs: Needs
+    filled: Needs
+
+
+class Turns(NamedTuple):
+    """The turns back in the order in which they run, of which `main` repeats; and the slots filled in the end."""
+
+    first: list[Key]
+    main: Key
+    last: list[Key]
+    filled: Needs
+
+
+class Loop:
+    """The turns of a repeat, each kind taken back once; meanwhile its body comes to yield what they read.
+
+    A slot holds the gradient of a carry, or the sum so far of those of a constant.
+    """
+
+    def __init__(self, op: Op, coming: Sequence[Symbolic | None], propagate: Propagate) -> None:
+        """Start with a repeat as it runs forward, and the gradients of what it yields."""
+        self.body: Graph = op.attrs["body"]
+        self.carry: int = op.attrs["carry"]
+        self.collected: int = len(op.outputs) - self.carry - op.attrs.get("kept", 0)
+        self.stacked = range(self.carry, self.carry + op.attrs["xs"])
+        self.places = (*range(self.carry), *range(self.stacked.stop, len(op.inputs)))  # the input of each slot
+        self.coming = [g is not None for g in coming[self.carry : self.carry + self.collected]]
+        self.propagate = propagate
+        self.parts: dict[Key, Part] = {}
+
+    def after(self, key: Key) -> Needs:
+        """Return which slots are filled after a turn."""
+        if key not in self.parts:
+            so_far = dict(zip(self.places[self.carry :], key.filled[self.carry :], strict=True))
+            comes = [*key.filled[: self.carry], *self.coming]
+            part = taken_back(self.body, key.needs, comes, self.propagate, so_far)
+            self.parts[key], self.body = part, part.forward
+        return tuple(self.parts[key].grads[place] is not None for place in self.places)
+
+    @property
+    def slots(self) -> list[int]:
+        """The slots that some turn finds filled, or fills."""
+        used = [(*key.filled, *self.after(key)) for key in self.parts]
+        count = len(self.places)
+        return [slot for slot in range(count) if any(filled[slot] or filled[slot + count] for filled in used)]
+
+    @property
+    def slices(self) -> list[int]:
+        """The inputs of the body that are stacked and of which some turn makes a gradient."""
+        return [x for x in self.stacked if any(p.grads[x] is not None for p in self.parts.values())]
+
+    def back(self, part: Part, kept: Iterable[int]) -> Graph:
+        """Return the body of a turn back: it takes the slots and what any turn reads, and yields slots and slices."""
+        tensors, slots = self.body.tensors, self.slots
+        given = [part.local[i] if i in part.local else part.builder.given(tensors[i]) for i in kept]
+        carries, rows, sums = (
+            part.seeds[: self.carry],
+            part.seeds[self.carry : self.carry + self.collected],
+            part.seeds[self.carry + self.collected :],
+        )
+        seeds, outputs = [*carries, *sums], []
+        for slot in slots:
+            grad = part.grads[self.places[slot]]
+            outputs.append(seeds[slot] if grad is None else grad)  # what is not made nobody reads
+        for x in self.slices:
+            grad = part.grads[x]
+            outputs.append(absent(part.builder, tensors[self.body.inputs[x]]).id if grad is None else grad)
+        arriving = [row for row, comes in zip(rows, self.coming, strict=True) if comes]
+        return part.graph([*(seeds[slot] for slot in slots), *arriving, *given], outputs)
+
+
+def through_repeat(
+    builder: Builder, op: Op, wanted: Needs, coming: Sequence[Symbolic | None], propagate: Propagate
+) -> tuple[Symbolic | None, ...]:
+    """Return the gradients of what a repeat is given; see `symacct.backward.passes.propagate`."""
+    loop = Loop(op, coming, propagate)
+    start = (*coming[: loop.carry], *([None] * (len(loop.places) - loop.carry)))
+    turns = turns_of(op, loop, wanted, tuple(g is not None for g in start))
+    kept = _kept(builder, op, loop)
+    back = {key: loop.back(part, kept) for key, part in loop.parts.items()}
+    given = []
+    for slot in loop.slots:
+        grad, like = start[slot], builder.tensors[op.inputs[loop.places[slot]]]
+        given.append(absent(builder, like) if grad is None else grad)
+    rows = [g for g in coming[loop.carry :] if g is not None]
+    shared = set(loop.body.inputs[loop.stacked.stop :])
+    attrs = {
+        "n": op.attrs["n"],
+        "body": back[turns.main],
+        "carry": len(given),
+        "xs": len(rows) + sum(i not in shared for i in kept),
+        "reverse": True,
+        "first": tuple(back[key] for key in turns.first),
+        "last": tuple(back[key] for key in turns.last),
+    }
+    made = record("repeat", [*given, *rows, *(Symbolic(builder, i) for i in kept.values())], attrs)
+    made = list(made) if isinstance(made, tuple) else [made]
+    found: list[Symbolic | None] = [None] * len(op.inputs)
+    for slot, grad in zip(loop.slots, made, strict=False):
+        found[loop.places[slot]] = grad if turns.filled[slot] else None
+    for x, grad in zip(loop.slices, made[len(given) :], strict=True):
+        found[x] = grad
+    return tuple(found)
+
+
+def turns_of(op: Op, loop: Loop, wanted: Needs, filled: Needs) -> Turns:
+    """Take back each kind of turn there is.
+
+    Raises
+    ------
+    GraphError
+        Where turns never become alike.
+
+    """
+    n, needs = op.attrs["n"], by_turn(op, wanted)
+    steady = len(needs) - 1
+
+    def key_of(turn: int, filled: Needs) -> Key:
+        return Key(needs[min(turn, steady)] + wanted[loop.carry :], filled)
+
+    if type(n) is int:
+        keys = []
+        for turn in reversed(range(n)):
+            keys.append(key_of(turn, filled))
+            filled = loop.after(keys[-1])
+        runs = [list(same) for _, same in groupby(keys)]
+        longest = max(range(len(runs)), key=lambda i: len(runs[i]))
+        first, last = ([key for run in some for key in run] for some in (runs[:longest], runs[longest + 1 :]))
+        return Turns(first, runs[longest][0], last, filled)
+    first, last = [], []
+    main = key_of(steady, filled)
+    while loop.after(main) != main.filled:
+        first.append(main)
+        main = key_of(steady, loop.after(main))
+        if len(first) > TURNS:
+            msg = f"{op.label}: which gradients there are changes from turn to turn; write such iterations out"
+            raise GraphError(msg)
+    filled = main.filled
+    for turn in reversed(range(steady)):
+        last.append(key_of(turn, filled))
+        filled = loop.after(last[-1])
+    return Turns(first, main, last, filled)
+
+
+def _kept(builder: Builder, op: Op, loop: Loop) -> dict[int, int]:
+    """Return what turns read of the body, and where that is outside: what is stacked, then what is shared.
+
+    What the body makes, and its carries, the repeat comes to yield, stacked.
+    """
+    body, n, carry, stop = loop.body, op.attrs["n"], loop.carry, loop.stacked.stop
+    reads = dict.fromkeys(i for part in loop.parts.values() for i in part.reads)
+    outside = dict(zip(body.inputs[carry:], op.inputs[carry:], strict=True))
+    first = carry + loop.collected
+    yielded = dict(zip(body.outputs[first:], op.outputs[first:], strict=True))
+    more = [i for i in reads if i not in outside and i not in yielded]
+    made = {i for i in more if i not in body.inputs}
+    tensors = tuple(t._replace(role="output") if t.id in made else t for t in body.tensors)
+    loop.body = body._replace(tensors=tensors, outputs=(*body.outputs, *more))
+    attrs = {**op.attrs, "body": loop.body, "kept": len(loop.body.outputs) - first}
+    added = builder.yields_more(op, [_stacked(body.tensors[i], n) for i in more], attrs)
+    outside |= yielded | dict(zip(more, added, strict=True))
+    shared = set(body.inputs[stop:])
+    return {i: outside[i] for i in sorted(reads, key=lambda i: i in shared)}
+
+
+def _stacked(tensor: Tensor, n: Size) -> Tensor:
+    return tensor._replace(shape=(n, *tensor.shape), strides=None)

@@ -1,0 +1,7 @@
+"""What a step of training costs: forward, backward and what comes with them."""
+
+from __future__ import annotations
+
+from symacct.training.step import Training, training
+
+__all__ = ["Training", "training"]
