@@ -10,6 +10,7 @@ from typing import Any
 from symacct.accounting import numbers, render, steps, tables
 from symacct.accounting.compulsory import compulsory_terms
 from symacct.accounting.costs import Formats, Fuse, Layout, gathered
+from symacct.accounting.gradients import Gradients
 from symacct.accounting.quantity import Figures
 from symacct.accounting.questions import Questions
 from symacct.accounting.steps import Step, Term, Traffic
@@ -26,7 +27,7 @@ FUSES = ("none", "pointwise", "flash", "pointwise+flash")
 
 
 @dataclass(frozen=True, repr=False)
-class Account(Questions):
+class Account(Questions, Gradients):
     """What a computation costs, as closed forms in named sizes; made by `symacct.account`.
 
     Attributes

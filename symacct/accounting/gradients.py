@@ -21,6 +21,62 @@ class Passes(NamedTuple):
     total: Account
 
 
+class Gradients:
+    """Methods of `Account` alone: the backward pass, and what is built on it in the room above."""
+
+    __slots__ = ()
+
+    def backward(self: Any, wrt: Any = None) -> Any:
+        """Return the account of the backward pass: for ``y = x @ w`` the products ``dy @ w.T`` and ``x.T @ dy``.
+
+        Parameters
+        ----------
+        wrt
+            Names of the inputs that need a gradient. By default the parameters; where none were named, all inputs of
+            floating-point numbers. The account says which under `gradients`.
+
+        Returns
+        -------
+        An account of the operations that make the gradients, given those of the outputs and what autograd kept. What
+        needs no gradient costs nothing: the input of a first layer, frozen weights, what is behind a `detach`.
+
+        Raises
+        ------
+        GraphError
+            For an input that there is not or that has no gradient, and where none arrives.
+        UnknownOpError
+            For an operation of which the gradient is not known.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> sa.account("b d, d k -> b k").backward().flops
+        4*b*d*k
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> sa.account(network, params=["w"]).backward().matmul_flops
+        b*d**2*(4*L - 2)
+
+        """
+        return passes(self, wrt).backward
+
+    def training(self: Any, wrt: Any = None) -> Any:
+        """Return what a step of training costs, forward and backward; see `symacct.training.Training`.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> sa.account(network, params=["w"]).training().matmul_flops
+        b*d**2*(6*L - 2)
+
+        """
+        from symacct.training import training
+
+        return training(self, wrt)
+
+
 def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     """Return the passes of a training step; `wrt` are the inputs that need a gradient, see `Account.backward`."""
     from symacct.backward import joint
@@ -35,11 +91,6 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     return Passes(
         under(forward, "forward of "), under(back, "backward of "), under(both.graph, "forward and backward of ")
     )
-
-
-def backward(account: Account, wrt: Sequence[str] | str | None = None) -> Account:
-    """Return the account of the backward pass; see `Account.backward`."""
-    return passes(account, wrt).backward
 
 
 def _assumption(graph: Graph, both: Joint, wrt: Sequence[str] | str | None) -> str:

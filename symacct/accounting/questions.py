@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting import analysis, gradients, numbers
+from symacct.accounting import analysis, numbers
 from symacct.accounting.solve import Solution, solve
 from symacct.accounting.sweep import Sweep, sweep
 from symacct.expr import Sympy
@@ -19,56 +19,6 @@ class Questions:
     """Methods alone, in a file of their own since their explanations are long."""
 
     __slots__ = ()
-
-    def backward(self: Any, wrt: Any = None) -> Any:
-        """Return the account of the backward pass: for ``y = x @ w`` the products ``dy @ w.T`` and ``x.T @ dy``.
-
-        Parameters
-        ----------
-        wrt
-            Names of the inputs that need a gradient. By default the parameters; where none were named, all inputs of
-            floating-point numbers. The account says which under `gradients`.
-
-        Returns
-        -------
-        An account of the operations that make the gradients, given those of the outputs and what autograd kept. What
-        needs no gradient costs nothing: the input of a first layer, frozen weights, what is behind a `detach`.
-
-        Raises
-        ------
-        GraphError
-            For an input that there is not or that has no gradient, and where none arrives.
-        UnknownOpError
-            For an operation of which the gradient is not known.
-
-        Examples
-        --------
-        >>> import symacct as sa
-        >>> sa.account("b d, d k -> b k").backward().flops
-        4*b*d*k
-        >>> def network(x: "b d", w: "L d d"):
-        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
-        >>> sa.account(network, params=["w"]).backward().matmul_flops
-        b*d**2*(4*L - 2)
-
-        """
-        return gradients.backward(self, wrt)
-
-    def training(self: Any, wrt: Any = None) -> Any:
-        """Return what a step of training costs, forward and backward; see `symacct.training.Training`.
-
-        Examples
-        --------
-        >>> import symacct as sa
-        >>> def network(x: "b d", w: "L d d"):
-        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
-        >>> sa.account(network, params=["w"]).training().matmul_flops
-        b*d**2*(6*L - 2)
-
-        """
-        from symacct.training import training
-
-        return training(self, wrt)
 
     def leading(self: Any, axis: Any, *, of: str | None = None) -> Any:
         """Return the leading behaviour as one size grows: ``n/3`` for the intensity of a square bf16 matmul.

@@ -107,6 +107,7 @@ def account_json(account: Account) -> dict[str, Any]:
         "order": account.order,
         "layout": account.layout,
         "fuse": account.fuse,
+        "gradients": account.gradients,
         "free": {kind: to_json(times) for kind, times in account.free.items()},
         "uncounted": {name: to_json(times) for name, times in account.uncounted.items()},
         "conditions": [str(c) for c in account.conditions],
@@ -121,8 +122,6 @@ def account_json(account: Account) -> dict[str, Any]:
     }
     if "flash" in account.fuse:
         out["not_fused"] = told_of_flash(account.graph)
-    if account.gradients:
-        out["gradients"] = account.gradients
     if account.branches.parts:
         out["branches"] = [
             {
