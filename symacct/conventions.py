@@ -18,15 +18,13 @@ from typing import Literal, TypeAlias
 
 from symacct.errors import ConventionError, InconclusiveError, UnknownOpError, nearest, one_of
 from symacct.expr import Expr, add, multiply
+from symacct.switches import MEANING, NAMED, SWITCHES, Attention, Contraction, Embedding, Padding, read_words
 
 Key: TypeAlias = tuple[str, str]
 Work: TypeAlias = Mapping[Key, Expr]
 Formulas: TypeAlias = Mapping[Key, Mapping[Key, int]]
 Unit: TypeAlias = Literal["FLOP", "MAC"]
 Functions: TypeAlias = Literal["formula", "unit"]
-Contraction: TypeAlias = Literal["2n", "exact", "mac"]
-Attention: TypeAlias = Literal["full", "half", "exact"]
-Padding: TypeAlias = Literal["nominal", "exact"]
 
 MATMUL = "contract"
 """The primitive that matrix multiplications are made of; `matmul_flops` counts nothing else."""
@@ -44,29 +42,6 @@ _CONTRACTIONS: Mapping[str, Mapping[Key, tuple[Unit, int]]] = {
     },
     "mac": {("contract", "points"): ("MAC", 1), ("reduce", "points"): ("FLOP", 1)},
 }
-_MEANING = {
-    "2n": "a sum of n products is 2n operations; a sum of n terms is n",
-    "exact": "a sum of n products is n multiplies and n - 1 adds; a sum of n terms is n - 1",
-    "mac": "a sum of n products is n multiply-accumulates (MAC), shown apart from operations",
-}
-
-SWITCHES: Mapping[str, Mapping[str | int, str]] = {
-    "attention": {
-        "full": "a causal mask skips no pairs: S*T",
-        "half": "a causal mask halves the pairs: S*T/2",
-        "exact": "a causal mask leaves the pairs that it lets through: S*(S + 1)/2 for S = T",
-    },
-    "padding": {
-        "nominal": "a convolution's taps on padding count",
-        "exact": "a convolution's taps on padding do not count",
-    },
-    "flash_backward": {
-        4: "the gradient of attention is 4 products",
-        5: "the gradient of attention is 5 products: flash kernels multiply QK^T again",
-    },
-}
-"""What else can be counted in more than one way: each value and what it means, the default first."""
-
 LECTURE_WEIGHTS: Mapping[str, int] = {
     **dict.fromkeys(
         (
@@ -105,7 +80,8 @@ class Convention:
     contraction
         ``"2n"``, ``"exact"`` or ``"mac"``; None keeps the preset's.
     weights
-        Operations a call, by function name, laid over the preset's.
+        Operations a call, by function name, laid over the preset's. A function that is made of others (``"softmax"``,
+        ``"layer_norm"``) is not taken apart where it has a weight: so much an element, and nothing a row.
     attention
         Pairs of a query and a key under a causal mask: ``"full"``, ``"half"`` or ``"exact"``. What a window does not
         see is never counted.
@@ -113,6 +89,9 @@ class Convention:
         ``"nominal"`` or ``"exact"``: whether a convolution's taps on padding count.
     flash_backward
         4 or 5: the products in the gradient of attention.
+    embedding
+        ``"gather"`` or ``"matmul"``: whether looking rows of a table up is free, or a product with one-hot rows. Bytes
+        are those of the lookup.
 
     Raises
     ------
@@ -127,6 +106,8 @@ class Convention:
     9
     >>> Convention("exact", attention="half").label
     'exact with attention=half'
+    >>> convention_of("exact, attention=half, softmax=1").label
+    'exact with softmax=1, attention=half'
 
     """
 
@@ -136,6 +117,7 @@ class Convention:
     attention: Attention = "full"
     padding: Padding = "nominal"
     flash_backward: Literal[4, 5] = 4
+    embedding: Embedding = "gather"
 
     def __post_init__(self) -> None:
         """Fill in what the preset says and check the rest; ``"lecture"`` is another name of the default."""
@@ -154,8 +136,9 @@ class Convention:
                 msg = f"unknown {switch} {getattr(self, switch)!r}; known: {one_of(map(str, values))}"
                 raise ConventionError(msg)
         for function, weight in self.weights.items():
-            if function not in weights:
-                msg = f"no function {function!r} to weigh; known: {one_of(weights)}.{nearest(function, weights)}"
+            if function not in weights and function not in NAMED:
+                known = [*weights, *NAMED]
+                msg = f"no function {function!r} to weigh; known: {one_of(known)}.{nearest(function, known)}"
                 raise ConventionError(msg)
             if type(weight) is not int or weight < 0:
                 msg = f"the weight of {function} is {weight!r}; it is a natural number of operations a call"
@@ -165,7 +148,7 @@ class Convention:
 
     def __hash__(self) -> int:
         """Hash what usually tells conventions apart; weights would cost a pass over all of them."""
-        return hash((self.name, self.contraction, self.attention, self.padding, self.flash_backward))
+        return hash((self.name, self.contraction, self.attention, self.padding, self.flash_backward, self.embedding))
 
     def __reduce__(self) -> tuple[type[Convention], tuple[object, ...]]:
         """Pickle and copy what makes it; a read-only mapping cannot be pickled."""
@@ -180,7 +163,7 @@ class Convention:
     def label(self) -> str:
         """The preset's name, with what was changed."""
         contraction, weights, _ = PRESETS[self.name]
-        changed = [f"{f}={w}" for f, w in self.weights.items() if weights[f] != w]
+        changed = [f"{f}={w}" for f, w in self.weights.items() if weights.get(f) != w]
         changed += [f"{switch}={value}" for switch, value in self._switched()]
         if self.contraction != contraction:
             changed.insert(0, f"contraction={self.contraction}")
@@ -189,7 +172,7 @@ class Convention:
     def describe(self) -> str:
         """Return the convention as a sentence, with what each switch that was changed means."""
         switched = [SWITCHES[switch][value] for switch, value in self._switched()]
-        return f"{self.label}: {'; '.join([_MEANING[self.contraction or '2n'], *switched])}"
+        return f"{self.label}: {'; '.join([MEANING[self.contraction or '2n'], *switched])}"
 
     def _switched(self) -> list[tuple[str, str | int]]:
         """Return the switches that are not at their default, with their values."""
@@ -211,18 +194,29 @@ PRESETS: Mapping[str, tuple[Contraction, Mapping[str, int], Functions]] = {
 
 
 @lru_cache(maxsize=64)
-def _preset(name: str) -> Convention:
-    return Convention(name)
+def _read(text: str) -> Convention:
+    if text in PRESETS:
+        return Convention(text)
+    name, given = read_words(text)
+    switches = ("contraction", *SWITCHES)
+    if unknown := [word for word in given if word not in (*switches, *LECTURE_WEIGHTS, *NAMED)]:
+        known = [*switches, *LECTURE_WEIGHTS, *NAMED]
+        msg = f"no switch or function {unknown[0]!r} in the convention {text[:80]!r}; switches: {one_of(switches)}"
+        raise ConventionError(
+            msg + f"; functions to weigh: {one_of(known[len(switches) :])}.{nearest(unknown[0], known)}"
+        )
+    weights = {word: given.pop(word) for word in list(given) if word not in switches}
+    return Convention(name, weights=weights, **given)
 
 
 def convention_of(chosen: str | Convention) -> Convention:
-    """Return the convention of a preset's name, or the convention itself."""
+    """Return the convention of a preset's name, with switches or without (``"exact, attention=half"``), or itself."""
     if isinstance(chosen, Convention):
         return chosen
     if not isinstance(chosen, str):
         msg = f"a convention is a preset's name or a Convention, not {chosen!r}; known: {one_of(PRESETS)}"  # type: ignore[unreachable]
         raise ConventionError(msg)
-    return _preset(chosen)
+    return _read(chosen)
 
 
 def tally(work: Work, convention: Convention, formulas: Formulas = MappingProxyType({})) -> dict[Unit, Expr]:
@@ -260,7 +254,7 @@ def tally(work: Work, convention: Convention, formulas: Formulas = MappingProxyT
         if weight:
             part = multiply(weight, amount)
             out[unit] = add((out[unit], part)) if unit in out else part
-    return out
+    return out if len(out) < 2 else {unit: amount for unit, amount in out.items() if amount != 0}
 
 
 def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -> dict[Unit, Expr]:

@@ -161,9 +161,16 @@ def free_kinds(account: Account) -> dict[str, Expr]:
     """Return the kinds that execute no operation (views, casts, lookups), and how often each runs."""
     out: dict[str, list[Expr]] = {}
     for step in account.steps:
-        if not step.work and step.kind != "opaque":
+        if step.kind != "opaque" and not _executes(step, account):
             out.setdefault(step.kind, []).append(step.times)
     return {kind: add(times) for kind, times in out.items()}
+
+
+def _executes(step: Step, account: Account) -> bool:
+    """Whether a step executes anything under the convention: what a switch adds may not be counted."""
+    if any("@" not in primitive for primitive, _ in step.work):
+        return True
+    return bool(step.work) and bool(counts_of([step.work], account.convention))
 
 
 def uncounted_names(account: Account) -> dict[str, Expr]:

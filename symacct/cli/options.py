@@ -22,7 +22,7 @@ ConventionName: TypeAlias = Annotated[
     typer.Option(
         "--convention",
         "-c",
-        help=f"How operations are counted: {', '.join(PRESETS)}.",
+        help=f"How operations are counted: {', '.join(PRESETS)}; or with switches: 'exact, attention=half, gelu=9'.",
         autocompletion=lambda: list(PRESETS),
     ),
 ]

@@ -3,6 +3,9 @@
 Picking executes no arithmetic and reads as many elements as it yields, besides the indices. What puts back writes zeros
 to its whole output (`scatter_add`: a copy of x), then the places: where a place may be picked more than once it is read
 and added to, one addition an element. `embedding` of B*S indices in rows of D is 0 FLOPs forward and B*S*D backward.
+
+Under ``embedding="matmul"`` a lookup in a table (V, D) is a product of one-hot rows with it, B*S*V*D products summed V
+at a time, and its gradient the product of the same rows with the gradient, summed over B*S. No bytes change.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any
 
 from symacct.conventions import Work
 from symacct.errors import ShapeError
-from symacct.expr import at_most
+from symacct.expr import at_most, multiply
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.rule import (
     Attrs,
@@ -33,6 +36,8 @@ from symacct.rules.rule import (
     write_all,
 )
 
+_MATMUL = "contract@embedding=matmul"
+
 
 def shape_of_embedding(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
     """Return a row of the table for every index."""
@@ -41,6 +46,23 @@ def shape_of_embedding(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ..
         msg = "a scalar has no rows to look up"
         raise ShapeError(msg)
     return (Out(index.shape + table.shape[1:], table.dtype),)
+
+
+def work_of_embedding(op: Op, graph: Graph) -> Work:
+    """Execute nothing; or the product with one-hot rows, of a table of rows alone."""
+    table, out = graph.tensors[op.inputs[0]].shape, out_of(op, graph).numel
+    if len(table) != 2:
+        return {}
+    return {(_MATMUL, "points"): multiply(table[0], out), (_MATMUL, "outputs"): out}
+
+
+def work_of_embedding_backward(op: Op, graph: Graph) -> Work:
+    """Return an addition for every element that is put back; or the product with one-hot columns."""
+    work, made, rows = work_of_adding(op, graph), out_of(op, graph), graph.tensors[op.inputs[0]].numel
+    if len(made.shape) != 2:
+        return work
+    product = {(_MATMUL, "points"): multiply(made.shape[0], rows), (_MATMUL, "outputs"): made.numel}
+    return {**work, ("add@embedding=matmul", "points"): -rows, **product}
 
 
 def reads_of_embedding(op: Op, graph: Graph) -> tuple[Read, ...]:
@@ -183,7 +205,7 @@ RULES = {
     "embedding": Rule(
         "lookup",
         shape_of_embedding,
-        no_work,
+        work_of_embedding,
         reads_of_embedding,
         residuals=keep_index,
         gradient=gradient_of_embedding,
@@ -191,7 +213,7 @@ RULES = {
     "embedding_backward": Rule(
         "lookup",
         shape_of_embedding_backward,
-        work_of_adding,
+        work_of_embedding_backward,
         reads_of_adding,
         writes_of_putting,
         gradient=gradient_of_embedding_backward,
