@@ -147,7 +147,7 @@ def test_dtypes_fit_80_columns(run) -> None:
             ["account", MATMUL],
             [
                 *("title", *QUANTITIES, "counts", "units", "convention", "dtype", "traffic", "order"),
-                *("layout", "fuse", "free", "uncounted", "conditions", "steps"),
+                *("layout", "fuse", "gradients", "free", "uncounted", "conditions", "steps"),
             ],
         ),
         (["orders", CHAIN], ["pattern", "convention", "unit", "orders"]),
