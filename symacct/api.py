@@ -9,12 +9,12 @@ from typing import Any, cast
 from symacct.accounting import TRAFFICS, Account, Formats, Traffic
 from symacct.conventions import Convention, convention_of
 from symacct.dtypes import as_format
-from symacct.einsum import check_order, left_tree, lower
+from symacct.einsum import Products, check_order, left_tree, products
 from symacct.errors import ConventionError, DtypeError, one_of
 from symacct.expr import Size, collect_sizes
 from symacct.graph import Graph
 from symacct.ordering import best_tree
-from symacct.pattern import parse
+from symacct.pattern import parse, parse_once
 
 
 def account(
@@ -114,7 +114,7 @@ def account(
             "to size an axis called like an option, use sizes={'fuse': ...}"
         )
         raise ConventionError(msg)
-    given = collect_sizes(sizes, axes, parse(pattern, notation).names) if sizes or axes else {}
+    given = collect_sizes(sizes, axes, parse_once(pattern, notation).names) if sizes or axes else {}
     if type(convention) is not str:
         convention = convention_of(convention)
     if type(dtype) is not str:
@@ -145,7 +145,7 @@ def _account(  # noqa: PLR0917 # all that an account depends on, as a key to rem
     order: str,
     traffic: str,
 ) -> Account:
-    parsed = parse(pattern, notation)
+    parsed = (parse_once if given else parse)(pattern, notation)
     sizes = dict(given)
     check_order(order)
     if traffic not in TRAFFICS:
@@ -155,17 +155,18 @@ def _account(  # noqa: PLR0917 # all that an account depends on, as a key to rem
     tree = None if order == "naive" else left_tree(len(parsed.terms))
     if order == "best" and len(parsed.terms) > 2:
         tree = best_tree(parsed, sizes, counted)
-    graph, formats = _formatted(lower(parsed, sizes, tree), dtype)
+    source, formats = _formatted(products(parsed, sizes, tree), dtype)
     title = pattern
     if sizes:
         title += "   with " + ", ".join(f"{n} = {s}" for n, s in sizes.items())
-    return Account(graph, counted, formats, cast("Traffic", traffic), title, order)
+    return Account(source, counted, formats, cast("Traffic", traffic), title, order)
 
 
-def _formatted(graph: Graph, dtype: Any) -> tuple[Graph, Formats]:
+def _formatted(found: Products, dtype: Any) -> tuple[Products | Graph, Formats]:
     """Return the usual format; where each operand and the output has its own, tensors are pinned to theirs."""
     if not isinstance(dtype, tuple):
-        return graph, _usual(dtype)
+        return found, _usual(dtype)
+    graph = found.graph()
     count = len(graph.inputs)
     if len(dtype) != count + 1:
         msg = f"{len(dtype)} dtypes for {count} operand{'s' * (count != 1)} and an output; give one, or {count + 1}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from symacct.errors import ConventionError, nearest, one_of
 from symacct.expr import Size, name, product
@@ -44,25 +44,39 @@ def left_tree(operands: int) -> Tree:
     return tree
 
 
-def lower(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Graph:
-    """Build the graph of a pattern: one operation a pair of `tree`, or one loop nest for None.
+class Products(NamedTuple):
+    """A pattern as einsum operations in an order: all that its work depends on. Its `Graph` is made when asked for."""
+
+    pattern: Pattern
+    sizes: Mapping[str, Size]
+    ops: tuple[Op, ...]
+
+    def graph(self) -> Graph:
+        """Return the graph: the operations with the tensors between them."""
+        shapes = _shapes(self.pattern, self.sizes)
+        count = len(self.pattern.terms)
+        tensors = [Tensor(i, shapes[i], "input", _OPERANDS[i]) for i in range(count)]
+        for op in self.ops[:-1]:
+            assert op.einsum is not None
+            shape = tuple([self.sizes[n] for n in op.einsum.output])
+            tensors.append(Tensor(len(tensors), shape, "act", f"step {op.id + 1}"))
+        tensors.append(Tensor(len(tensors), shapes[-1], "output", "output"))
+        return Graph(tuple(tensors), self.ops, tuple(range(count)), (len(tensors) - 1,), self.pattern.conditions)
+
+
+def products(pattern: Pattern, sizes: Mapping[str, Size], tree: Tree | None) -> Products:
+    """Return the operations of a pattern: one a pair of `tree`, or one loop nest for None.
 
     A pattern with one or two operands is one operation.
     """
     sizes = full_sizes(pattern, sizes)
-    shapes = _shapes(pattern, sizes)
-    tensors = [Tensor(i, shapes[i], "input", _OPERANDS[i]) for i in range(len(pattern.terms))]
-    inputs = tuple(range(len(tensors)))
-    if tree is None or len(inputs) < 3:
-        products = [(inputs, Einsum(pattern.terms, pattern.result, sizes, tree is None))]
-    else:
-        products = pairs(pattern.terms, pattern.result, sizes, tree)
-    ops = [Op(i, "einsum", taken, (len(inputs) + i,), e) for i, (taken, e) in enumerate(products)]
-    for op in ops[:-1]:
-        shape = tuple([sizes[n] for n in products[op.id][1].output])
-        tensors.append(Tensor(len(tensors), shape, "act", f"step {op.id + 1}"))
-    tensors.append(Tensor(len(tensors), shapes[-1], "output", "output"))
-    return Graph(tuple(tensors), tuple(ops), inputs, (len(tensors) - 1,), pattern.conditions)
+    count = len(pattern.terms)
+    if tree is None or count < 3:
+        nest = Einsum(pattern.terms, pattern.result, sizes, tree is None)
+        return Products(pattern, sizes, (Op(0, "einsum", tuple(range(count)), (count,), nest),))
+    found = pairs(pattern.terms, pattern.result, sizes, tree)
+    ops = tuple([Op(i, "einsum", taken, (count + i,), e) for i, (taken, e) in enumerate(found)])
+    return Products(pattern, sizes, ops)
 
 
 _OPERANDS = tuple(f"operand {i}" for i in range(1, MAX_OPERANDS + 1))
@@ -83,17 +97,17 @@ def pairs(
     A pair keeps the axes that the output or another operand still needs.
     """
     uses = {n: sum(n in operand for operand in axes) + (n in out) for operand in axes for n in operand}
-    products: list[tuple[tuple[int, ...], Einsum]] = []
+    found: list[tuple[tuple[int, ...], Einsum]] = []
 
     def visit(node: Tree) -> tuple[int, tuple[str, ...], dict[str, int]]:
         if isinstance(node, int):
             return node, axes[node], dict.fromkeys(axes[node], 1)
         (a, axes_a, inside_a), (b, axes_b, inside_b) = visit(node[0]), visit(node[1])
         inside = {n: inside_a.get(n, 0) + inside_b.get(n, 0) for n in (*inside_a, *inside_b)}
-        last = len(products) == len(axes) - 2
+        last = len(found) == len(axes) - 2
         kept = out if last else tuple(n for n in dict.fromkeys((*axes_a, *axes_b)) if inside[n] < uses[n])
-        products.append(((a, b), Einsum((axes_a, axes_b), kept, sizes)))
-        return len(axes) + len(products) - 1, kept, inside
+        found.append(((a, b), Einsum((axes_a, axes_b), kept, sizes)))
+        return len(axes) + len(found) - 1, kept, inside
 
     visit(tree)
-    return products
+    return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from symacct.conventions import Convention, convention_of, tally
-from symacct.einsum import Tree, full_sizes, lower
+from symacct.einsum import Tree, full_sizes, products
 from symacct.errors import AmbiguousOrderError
 from symacct.expr import (
     Expr,
@@ -112,7 +112,7 @@ def candidates(pattern: Pattern, sizes: Mapping[str, Size], convention: Conventi
     output = frozenset(pattern.result)
     free = sorted({n for size in sizes.values() for n in names_in(size)})
     if len(operands) == 1:  # nothing to order, but its axes may be summed
-        graph = lower(pattern, sizes, None)
+        graph = products(pattern, sizes, None).graph()
         return {0: add(tally(rule_of(graph.ops[0]).work(graph.ops[0], graph), counted).values())}
     return _search(operands, output, sizes, counted, _cheaper_symbolic(free) if symbolic else _cheaper_numeric)
 

@@ -59,7 +59,6 @@ class Pattern(NamedTuple):
         return tuple(([batch] if self.ellipsis else []) + (scalars if len(self.terms) > 1 else []))
 
 
-@lru_cache(maxsize=4096)
 def parse(text: str, notation: str = "einops") -> Pattern:
     """Read ``operands -> output``.
 
@@ -125,13 +124,18 @@ def parse(text: str, notation: str = "einops") -> Pattern:
     return pattern
 
 
+parse_once = lru_cache(maxsize=4096)(parse)
+"""`parse`, remembered: for those who ask about one pattern again and again."""
+
+
 def _read_plain(text: str) -> Pattern | None:
     """Read a pattern of plain names, or leave it to the careful reader, which says what is wrong."""
     left, _, right = text.partition("->")
     terms = tuple([tuple(part.split()) for part in left.split(",")])
     result = tuple(right.split())
     names = dict.fromkeys([n for term in terms for n in term])
-    fits = len(set(result)) == len(result) and names.keys() >= set(result) and len(names) <= MAX_AXES
+    out = set(result)
+    fits = len(out) == len(result) and names.keys() >= out and len(names) <= MAX_AXES
     return Pattern(text, terms, result, tuple(names)) if fits else None
 
 

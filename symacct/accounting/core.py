@@ -18,22 +18,25 @@ from symacct.accounting.totals import total_of, unit_of
 from symacct.accounting.walk import Visit, conditions_of, names_of
 from symacct.conventions import Convention, Unit, Work
 from symacct.dtypes import AnyFormat
+from symacct.einsum import Products
 from symacct.expr import Expr, Sympy, to_sympy
 from symacct.graph import Condition, Graph
+from symacct.rules import rule_of
 
 TRAFFICS = ("unfused", "compulsory")
 LAYOUTS = ("ideal", "torch")
+NO_GRAPH = Graph((), (), (), ())
 FUSES = ("none", "pointwise", "flash", "pointwise+flash")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Account(Questions, Gradients):
     """What a computation costs, as closed forms in named sizes; made by `symacct.account`.
 
     Attributes
     ----------
-    graph
-        What is computed.
+    source
+        What is computed: a graph, or the products of a pattern.
     convention
         How operations are counted.
     dtypes
@@ -57,17 +60,48 @@ class Account(Questions, Gradients):
 
     """
 
-    graph: Graph = field(hash=False)
+    source: Graph | Products = field(hash=False)
     convention: Convention
     dtypes: Formats
-    traffic: Traffic = "unfused"
-    title: str = ""
-    order: str = "left"
-    layout: Layout = "ideal"
-    fuse: Fuse = "none"
-    gradients: str = ""
+    traffic: Traffic
+    title: str
+    order: str
+    layout: Layout
+    fuse: Fuse
+    gradients: str
     """Of a backward pass: what gets a gradient, and why."""
-    _totals: dict[str, Expr] = field(default_factory=dict, init=False, compare=False)
+    _totals: dict[str, Expr] = field(init=False, compare=False)
+
+    def __init__(  # noqa: PLR0917 # the fields
+        self,
+        source: Graph | Products,
+        convention: Convention,
+        dtypes: Formats,
+        traffic: Traffic = "unfused",
+        title: str = "",
+        order: str = "left",
+        layout: Layout = "ideal",
+        fuse: Fuse = "none",
+        gradients: str = "",
+    ) -> None:
+        """Keep what an account depends on; all at once, since setting frozen fields one by one is slow."""
+        vars(self).update(
+            source=source,
+            convention=convention,
+            dtypes=dtypes,
+            traffic=traffic,
+            title=title,
+            order=order,
+            layout=layout,
+            fuse=fuse,
+            gradients=gradients,
+            _totals={},
+        )
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What is computed, as a graph."""
+        return self.source.graph() if isinstance(self.source, Products) else self.source
 
     @cached_property
     def runs(self) -> list[Visit]:
@@ -82,7 +116,9 @@ class Account(Questions, Gradients):
     @property
     def works(self) -> list[Work]:
         """The work of the operations, times how often they run; of those that are alike together."""
-        return steps.few_works(self.graph) or steps.works_of(self.alike)
+        if isinstance(self.source, Products):  # the work of an einsum asks nothing of the graph
+            return [rule_of(op).work(op, NO_GRAPH) for op in self.source.ops]
+        return steps.works_of(self.alike)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -85,7 +85,7 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     said = _assumption(account.graph, both, wrt)
 
     def under(graph: Graph, title: str) -> Any:
-        return replace(account, graph=graph, title=f"{title}{account.title}", order="", gradients=said)
+        return replace(account, source=graph, title=f"{title}{account.title}", order="", gradients=said)
 
     forward, back = both.passes()
     return Passes(

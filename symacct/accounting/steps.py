@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from symacct.accounting.costs import FEW, Ask, Formats, Fuse, Layout, Moved, asker, cost, gathered
+from symacct.accounting.costs import Ask, Formats, Fuse, Layout, Moved, asker, cost, gathered
 from symacct.accounting.fusion import Kernel, kernels
 from symacct.accounting.walk import NESTED, Visit, visits
 from symacct.conventions import Convention, Key, Unit, Work, tally
@@ -133,13 +133,6 @@ def summed(works: Iterable[Work]) -> Work:
 
 def _scaled(amount: Expr, times: Expr) -> Expr:
     return amount if times == 1 else multiply(times, amount)
-
-
-def few_works(graph: Graph) -> list[Work]:
-    """Return the work of few operations that all run once; nothing where that is not so."""
-    if len(graph.ops) >= FEW or [op for op in graph.ops if op.kind in NESTED]:
-        return []
-    return [rule_of(op).work(op, graph) for op in graph.ops]
 
 
 def works_of(runs: Iterable[Visit]) -> list[Work]:

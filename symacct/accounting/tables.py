@@ -152,7 +152,7 @@ def branches(account: Account) -> Branches:
         except InconclusiveError:
             chosen = None
         for i, part in enumerate(parts, 1):
-            own = replace(account, graph=part, title=f"branch {i} of conditional {number}")
+            own = replace(account, source=part, title=f"branch {i} of conditional {number}")
             found.append(Branch(number, i, times, None if chosen is None else part is chosen, own))
     return Branches(tuple(found))
 
