@@ -35,6 +35,7 @@ _ROOMS = {
     "symacct.nests": "lower_bound orders",
     "symacct.optimizers": "optimizer",
     "symacct.plot": "draw",
+    "symacct.runs": "days mfu training_run",
     "symacct.symbolic.control": "cond repeat scope",
     "symacct.units": "Quantity quantity",
     "symacct.worked": "Worked load_worked",

@@ -313,6 +313,15 @@ from symacct.optimizers import (
 from symacct.plot import (
     draw as draw,
 )
+from symacct.runs import (
+    days as days,
+)
+from symacct.runs import (
+    mfu as mfu,
+)
+from symacct.runs import (
+    training_run as training_run,
+)
 from symacct.symbolic.control import (
     cond as cond,
 )

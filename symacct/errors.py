@@ -72,6 +72,14 @@ class UnknownOpError(SymacctError):
     """An operation without a rule; nothing is ever counted as zero by default."""
 
 
+class UtilisationError(SymacctError):
+    """A utilisation above 1: more work in the time than the device can do; lists what may be wrong."""
+
+
+class EquationError(SymacctError):
+    """What is given leaves a quantity open, or contradicts itself."""
+
+
 class GraphError(SymacctError):
     """A graph that is not legal: a tensor used before it is made, shapes that do not fit."""
 

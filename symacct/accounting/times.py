@@ -9,7 +9,7 @@ from typing import Any
 
 from symacct.accounting.core import Account
 from symacct.errors import ConventionError, MixedUnitsError, SizeError
-from symacct.units import Quantity
+from symacct.units import Quantity, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,12 @@ class Times:
 
 
 def times(
-    account: Account, *, peak: float, bandwidth: float, sizes: Mapping[str, Any] | None = None, **axes: Any
+    account: Account,
+    *,
+    peak: float | str | Quantity,
+    bandwidth: float | str | Quantity,
+    sizes: Mapping[str, Any] | None = None,
+    **axes: Any,
 ) -> Times:
     """Return the time of an account: ``flops / peak`` and ``bytes / bandwidth``.
 
@@ -52,9 +57,9 @@ def times(
     account
         Under a convention that counts operations.
     peak
-        FLOP/s of the engine and dtype that computes.
+        FLOP/s of the engine and dtype that computes: a number, text such as ``"989.5 TFLOP/s"``, or `symacct.peak`.
     bandwidth
-        Bytes/s of the memory.
+        Bytes/s of the memory, likewise.
     sizes, **axes
         A number for every size.
 
@@ -67,7 +72,7 @@ def times(
     ConventionError
         For what is no account.
     MixedUnitsError
-        For an account in MACs.
+        For an account in MACs, or a rate in another unit.
     SizeError
         For a rate that is not positive.
 
@@ -82,12 +87,13 @@ def times(
     if not hasattr(account, "at"):
         msg = f"{account!r} is not an account; make one with symacct.account(...)"
         raise ConventionError(msg)
-    if not (isinstance(peak, int | float) and isinstance(bandwidth, int | float) and peak > 0 and bandwidth > 0):
-        msg = f"a rate is a positive number: peak {peak!r} FLOP/s, bandwidth {bandwidth!r} B/s"
+    rates = [quantity(peak, "FLOP/s"), quantity(bandwidth, "B/s")]
+    if not all(rate.value > 0 for rate in rates):
+        msg = f"a rate is a positive number: peak {rates[0]}, bandwidth {rates[1]}"
         raise SizeError(msg)
     at = account.at(sizes=sizes, **axes)
     if at.flops.unit != "FLOP":
         msg = f"the account is in {at.flops.unit}, the peak in FLOP/s; use a convention that counts operations"
         raise MixedUnitsError(msg)
-    seconds = [Fraction(q.value) / Fraction(rate) for q, rate in ((at.flops, peak), (at.bytes, bandwidth))]
+    seconds = [Fraction(q.value) / Fraction(rate.value) for q, rate in zip((at.flops, at.bytes), rates, strict=True)]
     return Times(*(Quantity(float(s), "s") for s in seconds))

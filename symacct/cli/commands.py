@@ -8,6 +8,7 @@ import typer
 
 from symacct import __version__
 from symacct.api import account as account_of
+from symacct.cli.machines import machines
 from symacct.cli.options import (
     ConventionName,
     DtypeNames,
@@ -18,6 +19,7 @@ from symacct.cli.options import (
     PatternWord,
     SizeWords,
     TrafficName,
+    examples,
 )
 from symacct.cli.output import emit, print_total
 from symacct.cli.tables import (
@@ -46,10 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-
-
-def _examples(*commands: str) -> str:
-    return "\b\nExamples:\n" + "\n".join(f"  symacct {c}" for c in commands)
+app.add_typer(machines)
 
 
 def _version(*, wanted: bool) -> None:
@@ -96,7 +95,7 @@ def total(
     )
 
 
-for quantity, meaning, examples in (
+for quantity, meaning, shown in (
     (
         "flops",
         "Print the operations of a pattern; as MACs under --convention mac.",
@@ -113,11 +112,11 @@ for quantity, meaning, examples in (
         ("intensity 'b d, d k -> b k'", "intensity 'i j, j k -> i k' i=n j=n k=n --convention exact"),
     ),
 ):
-    app.command(quantity, help=meaning, epilog=_examples(*examples))(total)
+    app.command(quantity, help=meaning, epilog=examples(*shown))(total)
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "account 'b s d, d k -> b s k'",
         "account 'i j, j k, k l -> i l' --order naive --json",
         "account graphs/mlp.py b=8",
@@ -162,7 +161,7 @@ def account(
     emit(lambda: str(counted), counted.to_json, counted.latex, as_json=json, as_latex=latex)
 
 
-@app.command(epilog=_examples("orders 'i j, j k, k l -> i l'", "orders 'i j, j k, k l -> i l' i=10 j=1000 k=20 l=500"))
+@app.command(epilog=examples("orders 'i j, j k, k l -> i l'", "orders 'i j, j k, k l -> i l' i=10 j=1000 k=20 l=500"))
 def orders(
     pattern: PatternWord,
     sizes: SizeWords = None,
@@ -184,7 +183,7 @@ def orders(
     )
 
 
-@app.command(epilog=_examples("bound 'i k, k j -> i j'", "bound 'i k, k j -> i j' i=4096 j=4096 k=4096 --memory 65536"))
+@app.command(epilog=examples("bound 'i k, k j -> i j'", "bound 'i k, k j -> i j' i=4096 j=4096 k=4096 --memory 65536"))
 def bound(
     pattern: PatternWord,
     sizes: SizeWords = None,
@@ -209,7 +208,7 @@ def bound(
     )
 
 
-@app.command(epilog=_examples("explain 'b d, d k -> b k' b=4 d=5 k=6", "explain 'b d, d k -> b k' --of intensity"))
+@app.command(epilog=examples("explain 'b d, d k -> b k' b=4 d=5 k=6", "explain 'b d, d k -> b k' --of intensity"))
 def explain(
     pattern: PatternWord,
     sizes: SizeWords = None,
@@ -231,7 +230,7 @@ def explain(
 
 
 @app.command(
-    epilog=_examples("compare 'b d, d k -> b k' 'b d, d r, r k -> b k'", "compare 'n d -> n' 'n d -> d' --of bytes")
+    epilog=examples("compare 'b d, d k -> b k' 'b d, d r, r k -> b k'", "compare 'n d -> n' 'n d -> d' --of bytes")
 )
 def compare(
     first: Annotated[str, typer.Argument(metavar="PATTERN_A", help="The first pattern, in quotes.")],
@@ -275,7 +274,7 @@ def compare(
     )
 
 
-@app.command(epilog=_examples("dtypes", "dtypes bf16 e4m3 nvfp4"))
+@app.command(epilog=examples("dtypes", "dtypes bf16 e4m3 nvfp4"))
 def dtypes(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Formats; all without.")] = None,
     *,

@@ -12,6 +12,12 @@ from symacct.dtypes.catalogue import FORMATS
 from symacct.einsum import ORDERS
 from symacct.pattern import NOTATIONS
 
+
+def examples(*commands: str) -> str:
+    """Return the end of a command's help: commands to copy."""
+    return "\b\nExamples:\n" + "\n".join(f"  symacct {c}" for c in commands)
+
+
 PatternWord: TypeAlias = Annotated[str, typer.Argument(metavar="PATTERN", help="In quotes, such as 'b d, d k -> b k'.")]
 SizeWords: TypeAlias = Annotated[
     list[str] | None,

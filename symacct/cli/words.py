@@ -40,6 +40,30 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
     return sizes
 
 
+def read_values(words: Iterable[str] | None) -> dict[str, str]:
+    """Read ``params=70B`` and ``mfu=0.5`` into a mapping of texts.
+
+    Raises
+    ------
+    SizeError
+        For a word that is not NAME=VALUE, or a name with two values.
+
+    Examples
+    --------
+    >>> read_values(["params=70B", "price=$2/h"])
+    {'params': '70B', 'price': '$2/h'}
+
+    """
+    values: dict[str, str] = {}
+    for word in words or ():
+        name, _, value = (part.strip() for part in word.partition("="))
+        if not (name and value):
+            raise SizeError(f"{word[:60]!r} is no NAME=VALUE, such as params=70B or 'time=30 days'")
+        if values.setdefault(name, value) != value:
+            raise SizeError(f"{name!r} has two values, {values[name]} and {value}")
+    return values
+
+
 def read_dtype(text: str) -> str | list[str]:
     """Read one storage format, or a list of them apart by commas.
 

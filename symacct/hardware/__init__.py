@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.hardware.catalogue import device, devices, link, peak
-from symacct.hardware.load import load_devices
+from symacct.hardware.catalogue import device, devices, link, load_devices, peak
 from symacct.hardware.types import Clocked, Device, Engine, Figure, Link, Peak, Source
 
 __all__ = [

@@ -7,23 +7,17 @@ from importlib.resources import files
 from pathlib import Path
 
 from symacct.errors import HardwareError, nearest, one_of
-from symacct.hardware.load import Entries, load_devices, read_entries
+from symacct.hardware.load import Entries, read_entries
 from symacct.hardware.types import Device, Engine, Link
 from symacct.units import Quantity
 
-_FILES = ("links", "nvidia", "amd", "google", "others")
+_LARGEST = 1_000_000
 
 
 @lru_cache(maxsize=1)
 def _known() -> Entries:
-    devices: dict[str, Device] = {}
-    links: dict[str, Link] = {}
-    for name in _FILES:
-        text = files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-        found = read_entries(text, f"{name}.toml", links)
-        devices |= found.devices
-        links |= found.links
-    return Entries(devices, links)
+    name = "catalogue.toml"
+    return read_entries(files(__package__).joinpath(name).read_text(encoding="utf-8"), name, {})
 
 
 def devices() -> tuple[Device, ...]:
@@ -76,6 +70,53 @@ def device(name: str | Path | Device) -> Device:
             f"unknown device {name[:60]!r}.{nearest(plain, known)} Known: {listed}; or give your own as a .toml file"
         )
     return known[plain]
+
+
+def load_devices(path: str | Path) -> dict[str, Device]:
+    """Return the devices of a TOML file, by name and by alias.
+
+    Parameters
+    ----------
+    path
+        A file of ``[[device]]`` tables with `name`, `memory`, `bandwidth` and `peaks`, numbers as text with their
+        units; `source` names a table of ``[sources]`` (title, date, evidence).
+
+    Returns
+    -------
+    A mapping of names to devices.
+
+    Raises
+    ------
+    HardwareError
+        For a file that cannot be read or is no TOML, a key that is missing or unknown, a number in another unit.
+
+    Examples
+    --------
+    >>> import pathlib, symacct as sa, tempfile
+    >>> toml = '''
+    ... [[device]]
+    ... name = "mine"
+    ... memory = "16 GB"
+    ... bandwidth = "500 GB/s"
+    ... peaks = [{ dtypes = ["bf16", "fp16"], dense = "100 TFLOP/s" }]
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "mine.toml")
+    ...     _ = file.write_text(toml)
+    ...     sa.load_devices(file)["mine"].ridge("bf16")
+    Quantity(200, 'FLOP/B')
+
+    """
+    place = Path(path)
+    try:
+        if place.stat().st_size > _LARGEST:
+            raise HardwareError(f"{place} has more than {_LARGEST:,} bytes, too many for a list of devices")
+        toml = place.read_text(encoding="utf-8")
+    except OSError as error:
+        raise HardwareError(f"cannot read {place}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise HardwareError(f"{place} is no UTF-8 text: {error}") from None
+    return read_entries(toml, place.name, _known().links).devices
 
 
 def _from_file(text: str) -> Device:

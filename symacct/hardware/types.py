@@ -56,6 +56,10 @@ class Clocked:
         """The product, in FLOP/s."""
         return Quantity(self.units * self.operations * self.clock.value, "FLOP/s")
 
+    def __str__(self) -> str:
+        """Print the factors."""
+        return f"{self.units} units * {self.operations} operations * {float(self.clock) / 10**9:g} GHz"
+
 
 @dataclass(frozen=True, slots=True)
 class Peak:

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from symacct.errors import MixedUnitsError, SizeError
 from symacct.expr.poly import whole
-from symacct.units.spelling import BINARY, COUNTS, DECIMAL, combine
+from symacct.units.spelling import BINARY, DECIMAL, combine
 
 _PREFIXES = tuple((n, p) for p, n in reversed(DECIMAL.items()))
 _BINARY = tuple((n, p) for p, n in reversed(BINARY.items()))
-_WORDS = ((10**12, "trillion "), (10**9, "billion "), (10**6, "million "))
+_MANY = ((10**12, "trillion "), (10**9, "billion "), (10**6, "million "))
 _HOUR, _DAY = 3600, 86_400
 
 
@@ -106,10 +106,9 @@ class Quantity:
             return f"${float(self.value):,.2f}"
         if self.unit == "$/s":
             return f"${float(self.value) * _HOUR:.4g}/h"
-        if self.unit in COUNTS[1:]:
-            return _scaled(self.value, _WORDS, self.unit + "s")
-        prefixed = self.unit and ("/" not in self.unit or self.unit.endswith("/s"))
-        return _scaled(self.value, _PREFIXES if prefixed else (), self.unit)
+        if self.unit in ("param", "token", "token/s"):
+            return _scaled(self.value, _MANY, self.unit.replace("token", "tokens").replace("param", "params"))
+        return _scaled(self.value, () if self.unit in ("", "FLOP/B", "MAC/B") else _PREFIXES, self.unit)
 
     def __repr__(self) -> str:
         """Show the exact number and the unit."""

@@ -90,16 +90,26 @@ def _read(text: str, unit: str | None) -> Quantity:
     return Quantity(whole(Fraction(value) * many * scale), base)
 
 
+def split_number(text: str) -> tuple[str, str]:
+    """Split text into its number and what stands behind it, such as ``"12 days"``."""
+    found = _TEXT.fullmatch(text)
+    if not found:
+        raise SizeError(f"{text[:60]!r} has no number; write one, such as '80 GB' or '0.5'")
+    return found["number"], found["rest"]
+
+
 def _many(rest: str, text: str, unit: str | None) -> tuple[int, str]:
     """Split `B tokens` into 10**9 and the unit, where a count is wanted or named."""
     found = _COUNTED.fullmatch(rest)
     if not found:
         return 1, rest
     many, of = found.groups()
-    if many == "B" and not of and unit not in _COUNTED_UNITS:
+    if of:
+        return 10 ** _MANY[many], of
+    if many == "B" and unit not in _COUNTED_UNITS:
         if unit is not None:
             return 1, rest  # bytes
         raise UnitError(f"{text[:60]!r} is 10**9 or bytes; write '{text[:60].rstrip(' B')}e9' or bytes")
     if unit not in (*_COUNTED_UNITS, None):
         raise MixedUnitsError(f"{text[:60]!r} is a count; write the unit, as in '80 GB' or '989.5 TFLOP/s'")
-    return 10 ** _MANY[many], of or ""
+    return 10 ** _MANY[many], ""

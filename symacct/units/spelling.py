@@ -77,12 +77,13 @@ def read_unit(text: str) -> tuple[Fraction, str]:
 
 
 def _one(word: str, text: str) -> tuple[Fraction | int, str]:
-    if word in _KNOWN:
+    bits_for_bytes = re.fullmatch(r"[kMGTP]?b", word) and "/" not in text
+    if word in _KNOWN and not bits_for_bytes:
         return _KNOWN[word]
     if re.fullmatch(r"[kMGTPEZY]?(FLOPS|OPS|MACS)", word):
         each = word[:-1]
         raise UnitError(f"{word} reads as work or as speed; write {each} for work and {each}/s for speed")
-    if re.fullmatch(r"[kKmgtp]i?[bB](ps)?", word):
+    if bits_for_bytes or re.fullmatch(r"[kKmgtp]i?[bB](ps)?", word):
         kind = "kB (1000 bytes) and KiB (1024 bytes)" if word[0] in "kK" else "GB (10**9 bytes), GiB (2**30 bytes)"
         raise UnitError(f"{word!r} in {text[:60]!r} can be misread; write {kind} or Gbit")
     raise UnitError(f"unknown unit {word[:60]!r}.{nearest(word, _KNOWN)} Known: {_EXAMPLES}")

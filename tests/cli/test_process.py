@@ -16,7 +16,10 @@ import symacct as sa
 from symacct.cli import TOTALS, commands
 
 SYMACCT = Path(sys.executable).with_name("symacct")
-COMMANDS = ("flops", "bytes", "intensity", "account", "orders", "bound", "explain", "compare", "dtypes")
+COMMANDS = (
+    *("flops", "bytes", "intensity", "account", "orders", "bound", "explain", "compare", "dtypes"),
+    *("days", "mfu", "devices", "peak"),
+)
 MATMUL = "b d, d k -> b k"
 CHAIN = "i j, j k, k l -> i l"
 

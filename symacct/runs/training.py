@@ -1,0 +1,76 @@
+"""The quantities of a training run, their units, and the equations between them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from symacct.runs.equations import Equation
+
+
+class Variable(NamedTuple):
+    """A quantity of a run: its unit, what it is, and what is assumed of it where nothing else tells."""
+
+    unit: str
+    meaning: str
+    default: int | None = None
+    assumption: str = ""
+
+
+VARIABLES: dict[str, Variable] = {
+    "params": Variable("param", "parameters that a token meets"),
+    "tokens": Variable("token", "tokens trained on"),
+    "factor": Variable(
+        "FLOP/param/token", "operations a parameter and token", 6, "2 forward, 4 backward: matmuls with weights"
+    ),
+    "layers": Variable("", "layers with attention"),
+    "width": Variable("", "heads times head size"),
+    "context": Variable("", "tokens that attention sees"),
+    "attention_factor": Variable(
+        "FLOP/token", "operations a pair", 12, "2 matmuls, forward and twice backward, all pairs; 6 for the causal half"
+    ),
+    "attention": Variable(
+        "FLOP/token", "operations of attention's pairs a token", 0, "none; give layers, width, context"
+    ),
+    "flops_per_token": Variable("FLOP/token", "operations a token"),
+    "flops": Variable("FLOP", "operations of the run"),
+    "devices": Variable("", "how many devices"),
+    "peak": Variable("FLOP/s", "peak of one device"),
+    "mfu": Variable("", "model FLOPs utilisation"),
+    "recompute": Variable("", "operations done again, as a share of the model's", 0, "none; 1/3 for a second forward"),
+    "hfu": Variable("", "hardware FLOPs utilisation"),
+    "throughput": Variable("token/s", "tokens a second, all devices"),
+    "time": Variable("s", "time of the run"),
+    "device_time": Variable("s", "devices times time"),
+    "price": Variable("$/s", "price of a device"),
+    "cost": Variable("$", "price of the run"),
+}
+
+EQUATIONS = tuple(
+    map(
+        Equation,
+        (
+            "attention = attention_factor*layers*width*context",
+            "flops_per_token = factor*params + attention",
+            "flops = flops_per_token*tokens",
+            "flops = devices*peak*mfu*time",
+            "flops = peak*mfu*device_time",
+            "flops_per_token*throughput = devices*peak*mfu",
+            "tokens = throughput*time",
+            "device_time = devices*time",
+            "hfu = mfu*(1 + recompute)",
+            "cost = price*device_time",
+        ),
+    )
+)
+
+# other names for quantities, with the unit that a plain number is then in
+ALIASES = {
+    "days": ("time", "days"),
+    "hours": ("time", "h"),
+    "device_hours": ("device_time", "h"),
+    "gpu_hours": ("device_time", "h"),
+    "price_per_hour": ("price", "$/h"),
+    "tokens_per_second": ("throughput", "token/s"),
+}
+NEED_UNITS = {"time": "time='30 days'", "device_time": "device_time='1M h'", "price": "price='$2/h'"}
+"""Quantities of which a plain number could be meant in several units."""
