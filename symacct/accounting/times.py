@@ -81,7 +81,7 @@ def times(
     >>> import symacct as sa
     >>> relu = sa.account(lambda x: sa.relu(x), x="n")
     >>> print(sa.times(relu, peak=989.5e12, bandwidth=3.35e12, n=1024 * 1024).memory)
-    1.252e-06 s
+    1.252 us
 
     """
     if not hasattr(account, "at"):

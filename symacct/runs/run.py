@@ -31,7 +31,7 @@ class Run:
     >>> import symacct as sa
     >>> run = sa.training_run(params="70B", tokens="15T", devices=1024, device="h100", mfu=0.5)
     >>> print(run["time"], "|", run["device_time"], "|", run.how["peak"])
-    143.93 days | 147380.83 days | h100: bf16, fp32 sums, matrix, dense
+    143.93 days | 147,380.83 days | h100: bf16, fp32 sums, matrix, dense
 
     """
 

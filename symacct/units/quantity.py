@@ -8,12 +8,13 @@ from fractions import Fraction
 
 from symacct.errors import MixedUnitsError, SizeError
 from symacct.expr.poly import whole
+from symacct.units.duration import duration
 from symacct.units.spelling import BINARY, DECIMAL, combine
 
 _PREFIXES = tuple((n, p) for p, n in reversed(DECIMAL.items()))
 _BINARY = tuple((n, p) for p, n in reversed(BINARY.items()))
 _MANY = ((10**12, "trillion "), (10**9, "billion "), (10**6, "million "))
-_HOUR, _DAY = 3600, 86_400
+_HOUR = 3600
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +102,7 @@ class Quantity:
             decimal, binary = _scaled(self.value, _PREFIXES, "B"), _scaled(self.value, _BINARY, "B")
             return decimal if binary == decimal else f"{decimal} ({binary})"
         if self.unit == "s":
-            return _time(float(self.value))
+            return duration(float(self.value))
         if self.unit == "$":
             return f"${float(self.value):,.2f}"
         if self.unit == "$/s":
@@ -120,12 +121,6 @@ def _ratio(a: float | Fraction, b: float | Fraction) -> float | Fraction:
     if isinstance(a, float) or isinstance(b, float):
         return float(a) / float(b)
     return whole(Fraction(a) / b)
-
-
-def _time(seconds: float) -> str:
-    if seconds >= _DAY:
-        return f"{seconds / _DAY:.2f} days"
-    return f"{seconds / _HOUR:.2f} h" if seconds >= _HOUR else f"{seconds:.4g} s"
 
 
 def _scaled(value: float | Fraction, prefixes: tuple[tuple[int, str], ...], unit: str) -> str:

@@ -16,7 +16,7 @@ class Range(NamedTuple):
     Examples
     --------
     >>> print(read_range("0.3..0.5", ""), "|", read_range("10..20 days", "s"))
-    0.3 to 0.5 | 10.00 days to 20.00 days
+    0.3 to 0.5 | 10 days to 20 days
 
     """
 
