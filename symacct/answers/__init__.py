@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
-from symacct.answers.comparing import check
+from symacct.answers.comparing import check, judge
+from symacct.answers.mistakes import LANGUAGES, MISTAKES, sentence, told
+from symacct.answers.question import MODES, Question, question_of
 from symacct.answers.reading import read_answer
+from symacct.answers.truth import Truth, truth_of
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
 
-__all__ = ["Counterexample", "Finding", "Reading", "Verdict", "Warned", "check", "read_answer"]
+__all__ = [
+    "LANGUAGES",
+    "MISTAKES",
+    "MODES",
+    "Counterexample",
+    "Finding",
+    "Question",
+    "Reading",
+    "Truth",
+    "Verdict",
+    "Warned",
+    "check",
+    "judge",
+    "question_of",
+    "read_answer",
+    "sentence",
+    "told",
+    "truth_of",
+]

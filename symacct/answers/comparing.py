@@ -108,7 +108,7 @@ def _judge_reading(reading: Reading, question: Question) -> Verdict:
         return _refused(meant, reading, question)
     try:
         verdict = compare(meant.tree, reading, question)
-    except AnswerError as error:
+    except SymacctError as error:
         verdict = Verdict(correct=False, problem=str(error), findings=(Finding("unreadable"),))
     said = (*reading.warnings, *meant.warnings, *verdict.warnings)
     return replace(verdict, reading=reading, truth=question.truth.text, warnings=said)

@@ -21,7 +21,7 @@ from symacct.answers.limits import same_limit, same_order
 from symacct.answers.question import Question
 from symacct.answers.reading import names_in
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
-from symacct.errors import UndefinedSizeError, one_of
+from symacct.errors import one_of
 from symacct.expr.tree import Tree
 
 
@@ -38,12 +38,12 @@ def example(tree: Tree, truth: Tree, question: Question) -> Counterexample | Non
 
 
 def _wrong(tree: Tree, question: Question, shown: Counterexample | None, *first: Finding) -> Verdict:
-    found = (*first, *explain_difference(tree, question.truth, question.mode, question.at))
+    found = (*first, *explain_difference(tree, question))
     return Verdict(
         correct=False,
         counterexample=shown,
         findings=tuple(dict.fromkeys(found)),
-        other_convention=other_convention(tree, question.truth),
+        other_convention=other_convention(tree, question),
     )
 
 
@@ -59,7 +59,7 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if agree_rounded(tree, truth, names):
         note = Warned("rounded", "right up to the rounding of its decimals", 0, len(reading.text))
         return Verdict(correct=True, proof="rounded", warnings=(note,))
-    if not names_in(tree) and names_in(truth):
+    if not names_in(tree) and question.open_names:
         return _number_for_formula(tree, found, question)
     return _wrong(tree, question, found.counterexample)
 
@@ -67,7 +67,7 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
 def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verdict:
     """Judge a number where a formula was asked: right only at the sizes that the question gives."""
     truth = question.truth.tree
-    if not question.at or not set(names_in(truth)) <= set(question.at):
+    if not question.at or not question.open_names <= set(question.at):
         return _wrong(tree, question, found.counterexample, Finding("number_for_formula"))
     given, wanted = evaluate(tree, {}), evaluate(truth, question.at)
     if given != wanted and same_limit(tree, truth, question.names, tuple(dict.fromkeys(names_in(truth)))):
@@ -110,7 +110,7 @@ def _asymptotic(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if off and close(given, wanted, off + Fraction(1, 10**5)):
         note = Warned("rounded", "right up to the rounding of its decimals", 0, len(reading.text))
         return Verdict(correct=True, proof="rounded", warnings=(note,))
-    if not names_in(tree) and names_in(truth) and question.at:
+    if not names_in(tree) and question.open_names and question.at:
         return _number_for_formula(tree, Equality(equal=False), question)
     return _wrong(tree, question, Counterexample(large, plain(given), plain(wanted)))
 
@@ -132,8 +132,6 @@ def _order(tree: Tree, reading: Reading, question: Question) -> Verdict:
 
 def _numeric(tree: Tree, reading: Reading, question: Question) -> Verdict:
     truth, sizes = question.truth.tree, question.at or {}
-    if missing := set(names_in(truth)) - set(sizes):
-        raise UndefinedSizeError(f"a numeric question needs a number for {one_of(sorted(missing))}; give at={{...}}")
     if reading.mode == "order":
         return Verdict(correct=False, findings=(Finding("order_for_exact"),))
     if missing := set(names_in(tree)) - set(sizes):

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from symacct.answers.algebra import expression
 from symacct.answers.reading import names_in
 from symacct.answers.truth import Truth
-from symacct.errors import ConventionError, UndefinedSizeError, nearest, one_of
+from symacct.errors import ConventionError, SymacctError, UndefinedSizeError, nearest, one_of
+from symacct.expr import Poly
+from symacct.expr.tree import Tree
 
 MODES = ("exact", "asymptotic", "order", "numeric")
 RTOL = 0.01
@@ -25,6 +28,8 @@ class Question:
     rtol: Fraction = Fraction(1, 100)
     var: tuple[str, ...] = ()
     at: Mapping[str, Fraction] | None = None
+    open_names: frozenset[str] = frozenset()
+    """The names that the truth depends on; none where they cancel."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,6 +57,16 @@ def question_of(
     for name in (*growing, *(at or {})):
         if name not in symbols:
             raise UndefinedSizeError(f"{name!r} is none of the question's symbols: {one_of(symbols)}")
+    if mode == "numeric" and (missing := sorted(set(names_in(truth.tree)) - set(at or {}))):
+        raise UndefinedSizeError(f"a numeric question needs a number for {one_of(missing)}; give at={{...}}")
     sizes = {name: Fraction(str(value)) for name, value in (at or {}).items()}
     grows = growing or tuple(dict.fromkeys(names_in(truth.tree)))
-    return Question(truth, mode, Fraction(str(RTOL if rtol is None else rtol)), grows, sizes or None)
+    return Question(truth, mode, Fraction(str(RTOL if rtol is None else rtol)), grows, sizes or None, _open(truth.tree))
+
+
+def _open(tree: Tree) -> frozenset[str]:
+    try:
+        constant = not isinstance(expression(tree), Poly)
+    except SymacctError:
+        constant = False
+    return frozenset() if constant else frozenset(names_in(tree))

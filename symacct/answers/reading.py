@@ -66,7 +66,7 @@ def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, u
     >>> sa.read_answer("2BTD²", "B T D").formula
     '2*B*T*D**2'
     >>> sa.read_answer("T/8D", "T D").alternatives[0].formula
-    'T/8*D'
+    'T*D/8'
 
     """
     if not isinstance(text, str):

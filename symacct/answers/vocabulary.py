@@ -31,9 +31,8 @@ FUNCTIONS: dict[str, str] = {
 }
 ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
 PROSE = frozenset(
-    listed("""a an the is are about approximately approx roughly around circa ca of total overall answer ans
-    final result
-    equals equal so thus hence or that we get gives it in all only just dense constant
+    listed("""a an the is are about approximately approx roughly around circa ca of total overall answer ans final
+    result equals equal so thus hence or that we get gives it in all only just dense constant
     约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""")
 )
 CONDITIONS = frozenset(listed("when if for where with as assuming given provided since because 当 若 如果 其中 因为"))

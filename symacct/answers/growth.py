@@ -1,0 +1,85 @@
+"""A wrong answer for large sizes: by which constant and which powers it differs there from the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from symacct.answers.case import Case, Monomial
+from symacct.answers.evaluate import evaluate
+from symacct.answers.factors import of_number, of_powers
+from symacct.answers.points import generic
+from symacct.answers.printing import written
+from symacct.answers.reading import names_in
+from symacct.answers.types import Finding
+from symacct.errors import SymacctError
+from symacct.expr import name
+
+_FAR, _STEP, _SMALL_STEP = 240, 60, 20
+
+
+def of_order(case: Case) -> Iterator[Finding]:
+    """Yield an order that grows at another rate."""
+    if case.mode == "order":
+        yield Finding("wrong_growth", f"{written(case.tree)}, not {written(case.truth.tree)}")
+
+
+def of_leading(case: Case) -> Iterator[Finding]:
+    """Yield how the leading terms differ: the ratio as a number times powers, measured at large sizes."""
+    growing = case.growing or tuple(dict.fromkeys(names_in(case.truth.tree)))
+    try:
+        found = _fitted(case, growing)
+    except (SymacctError, OverflowError):
+        return
+    if found is None:
+        return
+    number, powers = found
+    if powers:
+        right = case.right if case.right is not None and not case.growing else name(powers[0][0])
+        yield from of_powers(powers, right)
+    if number != 1:
+        yield from of_number(number, case)
+
+
+def _fitted(case: Case, growing: tuple[str, ...]) -> tuple[Fraction, Monomial] | None:
+    found = {_fitted_at(case, growing, {n: Fraction(v) for n, v in g.items()}) for g in generic(case.names)[:2]}
+    return found.pop() if len(found) == 1 else None
+
+
+def _fitted_at(case: Case, growing: tuple[str, ...], sizes: dict[str, Fraction]) -> tuple[Fraction, Monomial] | None:
+    far = {**sizes, **{g: sizes[g] * 2**_FAR for g in growing}}
+    base = _ratio(case, far)
+    if len(growing) > 1:
+        further = _ratio(case, {**far, **{g: far[g] * 2**_STEP for g in growing}})
+        if abs(further / base - 1) > Fraction(1, 10**5):
+            return None
+    powers: dict[str, int] = {}
+    for n in case.names:
+        if n in growing and len(growing) > 1:
+            continue
+        step = _STEP if n in growing else _SMALL_STEP
+        exponent = _exponent(_ratio(case, {**far, n: far[n] * 2**step}) / base, step)
+        if exponent is None:
+            return None
+        powers[n] = exponent
+    number = base / math.prod(far[n] ** e for n, e in powers.items())
+    plain = Fraction(number).limit_denominator(120)
+    if plain == 0 or abs(plain / number - 1) > Fraction(1, 10**5):
+        return None
+    return plain, tuple((n, e) for n, e in sorted(powers.items()) if e)
+
+
+def _exponent(change: Fraction, step: int) -> int | None:
+    """Return the whole power that a change over so many doublings is, or nothing."""
+    if change <= 0:
+        return None
+    exponent = round(math.log2(change) / step)
+    return exponent if abs(exponent * step - math.log2(change)) < 0.01 else None
+
+
+def _ratio(case: Case, sizes: dict[str, Fraction]) -> Fraction:
+    below = evaluate(case.truth.tree, sizes)
+    if below == 0:
+        raise SymacctError("no ratio to zero")
+    return evaluate(case.tree, sizes) / below

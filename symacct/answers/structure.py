@@ -1,0 +1,182 @@
+"""A wrong answer whose shape differs: a sum for a maximum, a limit for the exact form, two sizes swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from symacct.answers.case import Case
+from symacct.answers.factors import of_ratio
+from symacct.answers.grammar import joined
+from symacct.answers.limits import same_limit
+from symacct.answers.printing import written
+from symacct.answers.reading import names_in, replaced
+from symacct.answers.types import Finding
+from symacct.errors import SymacctError
+from symacct.expr import monomial, multiply, product, split_content, terms_of
+from symacct.expr.tree import Leaf, Node, Tree
+
+_OTHER = {"max": "min", "min": "max"}
+_MOST_SYMBOLS = 10
+
+
+def of_extremes(case: Case) -> Iterator[Finding]:
+    """Yield how an answer differs from a truth with a minimum or maximum in it, or the other way round."""
+    for node in nodes(case.truth.tree, ("max", "min")):
+        whole = case.truth.tree
+        if case.equals(exchanged(whole, node, Node(_OTHER[node.operator], node.parts, 0))):
+            yield Finding("max_for_min")
+        if case.equals(exchanged(whole, node, joined("+", list(node.parts)))):
+            yield Finding("sum_for_max")
+        for part in node.parts:
+            if case.equals(exchanged(whole, node, part)):
+                yield Finding("branch_only", written(part))
+    yield from _of_branches(case)
+
+
+def of_larger(case: Case) -> Iterator[Finding]:
+    """Yield the larger part, where all parts add up."""
+    for node in nodes(case.truth.tree, ("+",)):
+        if case.equals(exchanged(case.truth.tree, node, Node("max", node.parts, 0))):
+            yield Finding("max_for_sum")
+
+
+def _of_branches(case: Case) -> Iterator[Finding]:
+    """Yield what is wrong with one side of a minimum or maximum whose other sides are right."""
+    given, wanted = case.tree, case.truth.tree
+    if not (isinstance(given, Node) and isinstance(wanted, Node) and given.operator == wanted.operator):
+        return
+    if given.operator not in _OTHER or len(given.parts) != len(wanted.parts):
+        return
+    lacking = list(wanted.parts)
+    strange: list[Tree] = []
+    for part in given.parts:
+        same = next((w for w in lacking if case.of(part, w).answer == case.of(part, w).right), None)
+        if same is None:
+            strange.append(part)
+        else:
+            lacking.remove(same)
+    for part, right in zip(strange, lacking, strict=True):
+        for finding in of_ratio(case.of(part, right)):
+            yield finding._replace(about=f"{finding.about}, in {written(part)}".lstrip(", "))
+
+
+def of_rounding(case: Case) -> Iterator[Finding]:
+    """Yield a ceiling or floor that was left out or taken for the other."""
+    for node in nodes(case.truth.tree, ("ceil", "floor", "ceiling")):
+        other = Node("floor" if node.operator.startswith("ceil") else "ceil", node.parts, 0)
+        if case.equals(exchanged(case.truth.tree, node, node.parts[0])) or case.equals(
+            exchanged(case.truth.tree, node, other)
+        ):
+            yield Finding("rounding")
+
+
+def of_swaps(case: Case) -> Iterator[Finding]:
+    """Yield two sizes that are swapped."""
+    tree = case.truth.tree
+    names = _names(case)
+    for a, b in combinations(names, 2):
+        swapped = replaced(replaced(replaced(tree, a, _leaf("\0")), b, _leaf(a)), "\0", _leaf(b))
+        if case.equals(swapped):
+            yield (
+                Finding("inverted", f"{a} and {b}") if _opposed(tree, a, b) else Finding("axis_swapped", f"{a} and {b}")
+            )
+
+
+def of_replaced(case: Case) -> Iterator[Finding]:
+    """Yield a size that is left out, off by one, or taken for another."""
+    tree = case.truth.tree
+    for a in _names(case):
+        if case.equals(replaced(tree, a, Leaf("number", "1", 0))):
+            yield Finding("axis_forgotten", a)
+        for step in ("1", "-1"):
+            if case.equals(replaced(tree, a, Node("+", (_leaf(a), Leaf("number", step, 0)), 0))):
+                yield Finding("off_by_one", f"{a} for {a} {'+' if step == '-1' else '-'} 1")
+        for b in case.names:
+            if a != b and case.equals(replaced(tree, a, _leaf(b))):
+                yield Finding("axis_swapped", f"{b} for {a}")
+
+
+def _names(case: Case) -> list[str]:
+    inside = set(names_in(case.truth.tree))
+    return [n for n in case.names if n in inside][:_MOST_SYMBOLS]
+
+
+def _opposed(tree: Tree, a: str, b: str) -> bool:
+    """Whether one of two sizes stands above and the other below."""
+    below = {n for node in nodes(tree, ("/",)) for n in names_in(node.parts[-1])}
+    return (a in below) != (b in below)
+
+
+def of_limits(case: Case) -> Iterator[Finding]:
+    """Yield an answer that is only what the truth tends to, as all sizes or one of them grow."""
+    growing = tuple(dict.fromkeys(names_in(case.truth.tree)))
+    if case.mode != "exact" or not growing:
+        return
+    try:
+        if same_limit(case.tree, case.truth.tree, case.names, growing) or any(
+            same_limit(case.tree, case.truth.tree, case.names, (g,)) for g in growing
+        ):
+            yield Finding("leading_term_only")
+    except SymacctError:
+        return
+
+
+def of_dropped(case: Case) -> Iterator[Finding]:
+    """Yield a factor or divisor of the truth that was left out, or put in twice."""
+    whole = case.truth.tree
+    for node in nodes(whole, ("*",)):
+        for i, part in enumerate(node.parts):
+            if isinstance(part, Leaf) and part.kind == "number":
+                continue
+            divides = isinstance(part, Node) and part.operator == "/"
+            shown = written(part.parts[0] if divides and isinstance(part, Node) else part)
+            rest = node.parts[:i] + node.parts[i + 1 :]
+            if case.equals(exchanged(whole, node, joined("*", list(rest)))):
+                yield Finding("division_forgotten" if divides else "axis_forgotten", shown)
+            if case.equals(exchanged(whole, node, joined("*", [*node.parts, part]))):
+                yield Finding("divided_twice" if divides else "axis_twice", shown)
+
+
+def of_products(case: Case) -> Iterator[Finding]:
+    """Yield a sum taken for a product, or a product for a sum."""
+    if _is_sum_of_shares(case):
+        yield Finding("sum_for_product")
+    if case.answer is None or case.right is None or len(terms_of(case.right)) < 2:
+        return
+    content, common, rest = split_content(case.right)
+    terms = terms_of(rest)
+    factors = [multiply(c, monomial(m)) for m, c in terms.items()]
+    if all(m for m in terms) and product([content, monomial(common), *factors]) == case.answer:
+        yield Finding("product_for_sum")
+
+
+def _is_sum_of_shares(case: Case) -> bool:
+    """Whether each term of an answer is part of the one product that the truth is: 2BD + 2DK for 2BDK."""
+    if case.answer is None or case.right is None or len(terms_of(case.right)) != 1 or len(terms_of(case.answer)) < 2:
+        return False
+    (right,) = terms_of(case.right)
+    wanted = dict(right)
+    shares = [dict(m) for m in terms_of(case.answer)]
+    return all(s and s != wanted and all(wanted.get(n) == e for n, e in s.items()) for s in shares)
+
+
+def _leaf(name: str) -> Leaf:
+    return Leaf("name", name, 0)
+
+
+def nodes(tree: Tree, operators: tuple[str, ...]) -> list[Node]:
+    """Return the nodes of a tree with one of some operators."""
+    if isinstance(tree, Leaf):
+        return []
+    inside = [n for part in tree.parts for n in nodes(part, operators)]
+    return [tree, *inside] if tree.operator in operators else inside
+
+
+def exchanged(tree: Tree, old: Tree, new: Tree) -> Tree:
+    """Return a tree with one node replaced."""
+    if tree is old:
+        return new
+    if isinstance(tree, Leaf):
+        return tree
+    return Node(tree.operator, tuple(exchanged(p, old, new) for p in tree.parts), tree.start)
