@@ -160,7 +160,7 @@ def told(verdict: Verdict, lang: str = "en", most: int = 3) -> list[str]:
     Examples
     --------
     >>> import symacct as sa
-    >>> for line in told(sa.check("BDK", "2*B*D*K", unit="FLOPs")):
+    >>> for line in told(sa.check("BDK", "2*B*D*K", unit="FLOPs"), most=1):
     ...     print(line)
     wrong: at B=2, D=3, K=5: 30, not 60
     Half of it: multiply-accumulates (MACs), where multiplies and adds are counted separately.
