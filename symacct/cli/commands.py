@@ -21,7 +21,7 @@ from symacct.cli.options import (
     TrafficName,
     examples,
 )
-from symacct.cli.output import emit, print_total
+from symacct.cli.output import emit, print_total, under, wheres
 from symacct.cli.tables import (
     bound_json,
     bound_latex,
@@ -180,6 +180,7 @@ def orders(
         lambda: orders_latex(found),
         as_json=json,
         as_latex=latex,
+        notes=["under 2n, as which orders under mac are judged" if convention == "mac" else f"under {convention}"],
     )
 
 
@@ -270,7 +271,7 @@ def compare(
         found.latex,
         as_json=json,
         as_latex=latex,
-        conditions=dict.fromkeys([*a.conditions, *b.conditions]),
+        notes=[*wheres(dict.fromkeys([*a.conditions, *b.conditions])), under(a, of)],
     )
 
 

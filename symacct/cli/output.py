@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from symacct.accounting import Account
+from symacct.accounting.render import formats
 from symacct.api import account
 from symacct.cli.words import read_sizes
 from symacct.errors import ConventionError
@@ -20,9 +21,9 @@ def emit(
     *,
     as_json: bool,
     as_latex: bool = False,
-    conditions: Iterable[object] = (),
+    notes: Iterable[str] = (),
 ) -> None:
-    """Print one answer in the form that was asked for; of text and LaTeX the conditions go to standard error.
+    """Print one answer in the form that was asked for; notes to text and LaTeX go to standard error.
 
     Raises
     ------
@@ -39,8 +40,8 @@ def emit(
         _say(json.dumps(data(), indent=2), sys.stdout)
         return
     _say(formula() if as_latex and formula else text(), sys.stdout)
-    for condition in conditions:
-        _say(f"where {condition}", sys.stderr)
+    for note in notes:
+        _say(note, sys.stderr)
 
 
 def _say(text: str, stream: TextIO) -> None:
@@ -66,8 +67,21 @@ def print_total(
         lambda: to_latex(amount),
         as_json=as_json,
         as_latex=as_latex,
-        conditions=counted.conditions,
+        notes=[*wheres(counted.conditions), f"{counted.unit(quantity)}, {under(counted, quantity)}"],
     )
+
+
+def wheres(conditions: Iterable[object]) -> list[str]:
+    """Return conditions as notes."""
+    return [f"where {condition}" for condition in conditions]
+
+
+def under(account: Account, quantity: str) -> str:
+    """Return how one quantity was counted: under which convention, in which formats, by which traffic and order."""
+    said = [] if quantity == "bytes" else [account.convention.label]
+    said += [formats(account), account.traffic] if quantity in ("bytes", "intensity") else []
+    said += [f"order {account.order}"] if len(account.graph.inputs) > 2 else []
+    return "under " + ", ".join(said)
 
 
 def total_json(account: Account, quantity: str) -> dict[str, Any]:

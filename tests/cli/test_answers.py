@@ -67,7 +67,26 @@ TOTAL_KEYS = ["title", "quantity", "formula", "unit", "convention", "dtype", "tr
     ],
 )
 def test_answers(run, words: list[str], answer: str) -> None:
-    assert run(*words) == (0, answer + "\n", "")
+    ran = run(*words)
+    assert (ran.code, ran.out) == (0, answer + "\n")
+    assert ", under " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (["flops", MATMUL], "FLOP, under 2n"),
+        (["flops", MATMUL, "-c", "mac"], "MAC, under mac"),
+        (["bytes", MATMUL, "-d", "bf16,nvfp4,bf16"], "B, under bf16, nvfp4, bf16, unfused"),
+        (["intensity", CHAIN, "-c", "exact"], "FLOP/B, under exact, bf16, unfused, order left"),
+        (["flops", CHAIN, "--latex", "-o", "naive"], "FLOP, under 2n, order naive"),
+        (["orders", CHAIN, "-c", "exact"], "under exact"),
+        (["orders", CHAIN, "-c", "mac"], "under 2n, as which orders under mac are judged"),
+        (["compare", MATMUL, "b d -> b", "--of", "bytes"], "under bf16, unfused"),
+    ],
+)
+def test_how_it_was_counted_goes_to_standard_error(run, words: list[str], note: str) -> None:
+    assert run(*words).err == note + "\n"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +144,8 @@ TABLES = {
 @pytest.mark.parametrize(("words", "shown"), TABLES.items(), ids=" ".join)
 def test_tables(run, words: tuple[str, ...], shown: list[str]) -> None:
     ran = run(*words)
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert ran.err.startswith("under ") == (words[0] in ("orders", "compare"))
     for part in shown:
         assert part in ran.out
 
