@@ -11,6 +11,7 @@ from symacct.accounting import numbers, render, steps, tables
 from symacct.accounting.compulsory import compulsory_terms
 from symacct.accounting.costs import Formats, Fuse, Layout, gathered
 from symacct.accounting.gradients import Gradients
+from symacct.accounting.on_devices import OnDevices
 from symacct.accounting.quantity import Figures
 from symacct.accounting.questions import Questions
 from symacct.accounting.steps import Step, Term, Traffic
@@ -30,7 +31,7 @@ FUSES = ("none", "pointwise", "flash", "pointwise+flash")
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class Account(Questions, Gradients):
+class Account(Questions, Gradients, OnDevices):
     """What a computation costs, as closed forms in named sizes; made by `symacct.account`.
 
     Attributes

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from symacct.accounting import analysis, numbers
+from symacct.accounting.regimes import Regimes, named_terms, regimes
 from symacct.accounting.solve import Solution, solve
 from symacct.accounting.sweep import Sweep, sweep
-from symacct.expr import Sympy
-
-if TYPE_CHECKING:
-    from symacct.accounting.roofline import Roofline
-    from symacct.accounting.roofline.losses import Waterfall
+from symacct.expr import Sympy, collect_sizes
 
 
 class Questions:
@@ -126,126 +123,43 @@ class Questions:
         """
         return sweep(self, numbers.together(sizes, axes), pairs=zip, exact=exact)
 
-    def roofline(
+    def regimes(
         self: Any,
-        device: Any,
-        *,
-        compute: str | None = None,
-        engines: str = "apart",
-        launch: Any = 0,
-        tile: Any = None,
-        units: int | None = None,
-    ) -> Roofline:
-        """Return what bounds each operation on a device: ``max(flops / peak, bytes / bandwidth)`` seconds at best.
-
-        Parameters
-        ----------
-        device
-            A name such as ``"h100"``, a TOML file, or a `Device`, such as `symacct.calibrate` measures.
-        compute
-            The format of products; by default the widest of each product's operands.
-        engines
-            ``"apart"``: products on the matrix engine, all else on the vector engine in fp32 or wider; ``"matrix"``:
-            everything on the one roof, as in the lecture.
-        launch
-            Seconds to launch a kernel.
-        tile, units
-            Products are computed in tiles such as ``(128, 256)``, `units` at once: sizes are rounded up.
-
-        Returns
-        -------
-        `Roofline`: closed forms with `ridge`, `attainable`, `bound`, `turns`; in numbers with ``at(n=1024)``.
-
-        Raises
-        ------
-        HardwareError
-            For an unknown device, or one without the peak that is needed; lists those that it has.
-        DtypeError
-            Where `compute` is narrower than operands are stored.
-        MixedUnitsError
-            For an account in MACs.
-
-        Examples
-        --------
-        >>> import symacct as sa
-        >>> def layer(x: "b d", w: "d k"):
-        ...     return sa.relu(x @ w)
-        >>> print(sa.account(layer).roofline("h100").at(b=4096, d=4096, k=4096))
-         kernel            FLOP/B   bound     of peak   time       share
-         b d, d k -> b k   1365     compute   100.0%    138.9 us   87.4%
-         relu              0.25     memory    1.2%      20.03 us   12.6%
-        <BLANKLINE>
-         run      overlapped   one after the other
-         per op   158.9 us     189.2 us
-         fused    158.9 us     189.2 us
-         ideal    138.9 us     169.2 us
-        <BLANKLINE>
-         NVIDIA H100 SXM5; products in bf16; b = 4096, d = 4096, k = 4096
-
-        """
-        from symacct.accounting.roofline import roofline
-
-        return roofline(self, device, compute=compute, engines=engines, launch=launch, tile=tile, units=units)
-
-    def mfu_bound(
-        self: Any,
-        device: Any,
-        *,
-        overlap: str = "perfect",
-        communication: Any = 0,
-        compute: str | None = None,
-        launch: Any = 0,
-        tile: Any = None,
-        units: int | None = None,
+        *axes: Any,
+        of: str = "bytes",
+        by: str | None = None,
+        span: Mapping[str, tuple[int, int]] | None = None,
         sizes: Mapping[str, Any] | None = None,
-        **axes: Any,
-    ) -> Waterfall:
-        """Return why not more: the products at the peak, what each loss adds, and the MFU that is left.
+        **given: Any,
+    ) -> Regimes:
+        """Return which term of a total is the largest along one size, or in the plane of two, with borders as formulas.
 
         Parameters
         ----------
-        device, compute, launch, tile, units
-            As in `roofline`.
-        overlap
-            ``"perfect"``: a kernel takes as long as its longest part; ``"none"``: its parts follow one another.
-        communication
-            Seconds of communication that nothing hides.
-        sizes, **axes
-            A number for every size.
-
-        Returns
-        -------
-        `Waterfall`: `base`, `losses`, `seconds` and `mfu`. The MFU is of products alone, recompute left out.
-
-        Raises
-        ------
-        UndefinedSizeError
-            Names the sizes that are missing; and as `roofline`.
-
-        Notes
-        -----
-        A kernel with products takes ``max(products / peak, other work / vector peak, bytes / bandwidth)``. Its share
-        of the base is its products at the roof's peak; the rest of its time is one of the losses, each measured from
-        where the one before ended, so that base and losses are the time exactly.
+        *axes
+            One size or two.
+        of, by
+            What the terms are, as in `crossovers`.
+        span
+            From where to where a size goes, ``{"b": (1, 4096)}``; 1 to 65536 by default.
+        sizes, **given
+            A number for every other size.
 
         Examples
         --------
         >>> import symacct as sa
-        >>> def layer(x: "b d", w: "d k"):
-        ...     return sa.relu(x @ w)
-        >>> print(sa.account(layer).mfu_bound("h100", b=4096, d=4096, k=4096))
-        layer
-         part                     time       MFU      left
-         products at the peak     138.9 us            100.0%
-         no products: pointwise   20.03 us   -12.6%   87.4%
-         predicted                158.9 us            87.4%
+        >>> print(sa.account("b d, d k -> b k").regimes("b", "d", k=4096))
+        b d, d k -> b k
+         largest of bytes   in B
+         operand 1 read     2*b*d
+         operand 2 read     2*d*k
+         output written     2*b*k
         <BLANKLINE>
-         NVIDIA H100 SXM5; peak of bf16, 989.500 TFLOP/s; b = 4096, d = 4096, k = 4096;
-         with perfect overlap, so a bound
+         operand 1 read = operand 2 read at b = k
+         operand 1 read = output written at d = k
+         operand 2 read = output written at d = b
+         where k = 4096
 
         """
-        from symacct.accounting.roofline import roofline
-        from symacct.accounting.roofline.losses import waterfall
-
-        roof = roofline(self, device, compute=compute, launch=launch, tile=tile, units=units)
-        return waterfall(roof, overlap, communication, sizes, axes)
+        numbers_given = collect_sizes(sizes, given, self.names)
+        return regimes(self, axes, named_terms(self, of, by), told=(of, self.unit(of)), sizes=numbers_given, span=span)

@@ -79,7 +79,7 @@ class Sweep:
         dtype: Any = object if self.python_ints else np.int64 if self.exact(quantity) else np.float64
         try:
             with np.errstate(over="raise"):
-                out = _evaluate(total, self.arrays(dtype), dtype)
+                out = on_arrays(total, self.arrays(dtype), dtype)
         except (FloatingPointError, OverflowError):
             msg = f"{quantity} exceeds the range of float64 at some of these sizes; use sweep(..., exact=True)"
             raise SizeError(msg) from None
@@ -159,7 +159,7 @@ def _check(condition: Condition, points: Sweep) -> None:
     if condition.kind == "stated" or isinstance(condition.left, str) or isinstance(condition.right, str):
         return
     arrays = points.arrays(object)
-    left, right = (_evaluate(side, arrays, object) for side in (condition.left, condition.right))
+    left, right = (on_arrays(side, arrays, object) for side in (condition.left, condition.right))
     broken = (right % left != 0) if condition.kind == "divides" else left < right
     if getattr(broken, "any", lambda: broken)():
         msg = f"some of these sizes break a condition: {condition}"
@@ -198,7 +198,8 @@ def _largest(a: str, largest: Mapping[str, int]) -> int:
     return _largest_sum(above, largest) + 1
 
 
-def _evaluate(x: Expr, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
+def on_arrays(x: Expr, arrays: Mapping[str, NDArray[Any]], dtype: Any) -> Any:
+    """Return an expression at arrays of sizes: exact in whole numbers, or in float64."""
     import numpy as np
 
     if dtype == np.float64:

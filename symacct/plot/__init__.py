@@ -1,4 +1,4 @@
-"""Pictures of graphs: operations as boxes, coloured by what bounds them."""
+"""Pictures: graphs, rooflines, where time is lost, totals along sizes, which term rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph as a picture: operations as boxes in layers, tensors as lines between them."""
+"""The verb `draw`: a picture of a graph, of a roofline, of where time is lost, of totals along sizes."""
 
 from __future__ import annotations
 
@@ -8,36 +8,47 @@ from typing import Any
 
 from symacct.accounting import Account, Formats
 from symacct.accounting.numbers import concrete
+from symacct.accounting.regimes import Regimes
+from symacct.accounting.roofline import Roofline, RooflineFigures
+from symacct.accounting.roofline.losses import Waterfall
+from symacct.accounting.sweep import Sweep
 from symacct.conventions import convention_of
 from symacct.dtypes import as_format
-from symacct.errors import ConventionError, MissingPackageError, SizeError, one_of
+from symacct.errors import ConventionError, SizeError
 from symacct.expr import collect_sizes
 from symacct.graph import Graph
 from symacct.plot.bounds import figures
-
-SUFFIXES = (".pdf", ".png", ".svg")
+from symacct.plot.style import check_path, need_matplotlib, save
 
 
 def draw(
-    what: Account | Graph,
+    what: Any,
     path: str | Path | None = None,
     *,
     sizes: Mapping[str, Any] | None = None,
     ridge: float | None = None,
+    of: str | None = None,
 ) -> Any:
-    """Draw a graph: operations as boxes coloured by what bounds them, shapes along the lines.
+    """Draw what was worked out: a graph, a roofline, a waterfall, a sweep, or which term rules.
 
     Parameters
     ----------
     what
-        An `Account`, or a `Graph` (which is then counted as `symacct.account` does by default).
+        An `Account` or a `Graph`: operations as boxes coloured by what bounds them, shapes along the lines.
+        ``account.roofline(device).at(...)``: intensity against speed, or with ``of="time"`` the time by operation.
+        ``account.mfu_bound(device, ...)``: from the peak down to the predicted MFU. ``account.sweep(...)``: the total
+        `of` along a size. ``account.regimes(...)`` and ``account.roofline(device).regimes(...)``: the largest term
+        along a size, or in the plane of two.
     path
         A file to write, ``.svg``, ``.png`` or ``.pdf``; None for none.
     sizes
-        A number for every name; None leaves the formulas.
+        Of a graph or a roofline, a number for every name; a graph without them shows the formulas.
     ridge
-        FLOP/B at which a machine computes as fast as it loads (H100 in bf16: 295). An operation below is memory-bound,
-        at or above compute-bound; grey without it, or where the sizes decide and are not given.
+        Of a graph, FLOP/B at which a machine computes as fast as it loads (H100 in bf16: 295). An operation below is
+        memory-bound, at or above compute-bound; grey without it, or where the sizes decide and are not given.
+    of
+        Of a roofline ``"roofline"`` or ``"time"``, of a sweep a total such as ``"intensity"``; by default the first
+        and ``"flops"``.
 
     Returns
     -------
@@ -48,7 +59,7 @@ def draw(
     MissingPackageError
         Without matplotlib.
     ConventionError
-        For another kind of file.
+        For another kind of file, or what cannot be drawn.
     SizeError
         For a ridge that is no positive number, or sizes that break a condition.
 
@@ -60,35 +71,53 @@ def draw(
     >>> figure = sa.draw(sa.account(mlp), ridge=295, sizes={"b": 64, "d": 4096, "f": 16384})
     >>> len(figure.axes)
     1
+    >>> at = sa.account(mlp).roofline("h100").at(b=64, d=4096, f=16384)
+    >>> sa.draw(at).axes[0].get_xlabel()
+    'arithmetic intensity, FLOP/B'
 
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        msg = f"cannot write {str(path)!r}; a picture is one of {one_of(SUFFIXES)}"
+    check_path(path)
+    if isinstance(what, Account | Graph):
+        if of is not None:
+            msg = f"of={of!r} is of a roofline or a sweep; a graph is drawn with sizes and ridge"
+            raise ConventionError(msg)
+        return save(_graph(what, sizes, ridge), path)
+    if ridge is not None or (sizes is not None and not isinstance(what, Roofline)):
+        msg = "ridge is of a graph, and sizes of a graph or a roofline; what was worked out has its own"
         raise ConventionError(msg)
+    return save(_chart(what.at(sizes=sizes) if isinstance(what, Roofline) else what, of), path)
+
+
+def _chart(what: Any, of: str | None) -> Any:
+    need_matplotlib()
+    from symacct.plot import bars, curves, roofs
+
+    if isinstance(what, RooflineFigures) and of in (None, "roofline", "time"):
+        return bars.time_chart(what) if of == "time" else roofs.roofline_chart(what)
+    if isinstance(what, Sweep):
+        return curves.sweep_chart(what, of or "flops")
+    if isinstance(what, Waterfall | Regimes) and of is None:
+        return bars.waterfall_chart(what) if isinstance(what, Waterfall) else curves.regimes_chart(what)
+    kind = type(what).__name__
+    msg = f"cannot draw {kind} with of={of!r}; help(symacct.draw) lists what can be drawn"
+    raise ConventionError(msg)
+
+
+def _graph(what: Account | Graph, sizes: Mapping[str, Any] | None, ridge: float | None) -> Any:
     if ridge is not None and not 0 < ridge < float("inf"):
         msg = f"a ridge of {ridge!r} FLOP/B; it is a positive number"
         raise SizeError(msg)
     account = what if isinstance(what, Account) else _account(what)
     symbolic = sizes is None and account.names
     numbers = None if symbolic else concrete(account, collect_sizes(sizes, {}, account.names))
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        msg = "drawing needs matplotlib: pip install 'symacct[plot]'"
-        raise MissingPackageError(msg) from None
+    need_matplotlib()
     from symacct.plot.panel import panel_of
     from symacct.plot.picture import paint
 
     panels = [
         panel_of(title, graph, figures(account, graph, numbers, ridge)) for title, graph in _graphs(account.graph)
     ]
-    picture = paint(panels, account.title, _under(account, numbers), ridge)
-    if path is None:
-        return picture
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(Path(path).suffix.lower())
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "symacct", "pdf.fonttype": 42}):
-        picture.savefig(path, dpi=200, metadata=undated)
-    return Path(path)
+    return paint(panels, account.title, _under(account, numbers), ridge)
 
 
 def _under(account: Account, numbers: Mapping[str, Any] | None) -> str:

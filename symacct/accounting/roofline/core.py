@@ -8,13 +8,15 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from symacct.accounting.regimes import Regimes
 from symacct.accounting.roofline import render
 from symacct.accounting.roofline.figures import RooflineFigures, figures
 from symacct.accounting.roofline.lanes import Kernel, kernels_of
 from symacct.accounting.roofline.machine import Machine, machine_of
+from symacct.accounting.roofline.planes import bounds_of
 from symacct.accounting.roofline.turning import Turn, turns
 from symacct.dtypes import AnyFormat
-from symacct.expr import Expr, Sympy, add, divide, maximum, minimum, multiply, sign, to_sympy
+from symacct.expr import Expr, Sympy, add, collect_sizes, divide, maximum, minimum, multiply, sign, to_sympy
 from symacct.units import Quantity
 
 if TYPE_CHECKING:
@@ -159,6 +161,34 @@ class Roofline:
         matrix, vector, _, _ = self.busy
         moved = replace(self.account, traffic="compulsory").total("bytes")
         return matrix, vector, multiply(1 / self.machine.bandwidth, moved), self.machine.launch
+
+    def regimes(
+        self,
+        *axes: Any,
+        span: Mapping[str, tuple[int, int]] | None = None,
+        sizes: Mapping[str, Any] | None = None,
+        **given: Any,
+    ) -> Regimes:
+        """Return what bounds the whole along one size, or in the plane of two, with the borders as formulas.
+
+        Parameters
+        ----------
+        *axes
+            One size or two.
+        span
+            From where to where a size goes, ``{"b": (1, 4096)}``; 1 to 65536 by default.
+        sizes, **given
+            A number for every other size.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> roof = sa.account("b d, d k -> b k").roofline("h100")
+        >>> print(*roof.regimes("b", "d", k=8192).borders)
+        products = memory at d = b*k*ridge/(b*k - b*ridge - k*ridge)
+
+        """
+        return bounds_of(self, axes, span, collect_sizes(sizes, given, self.account.names))
 
     def to_json(self) -> dict[str, Any]:
         """Return the roofline as JSON-able data with stable keys."""

@@ -92,6 +92,8 @@ class RooflineFigures:
         Seconds where all is one kernel that reads its inputs and writes its outputs once.
     intensity, ridge
         Of the whole, and of the roof, in FLOP/B.
+    bandwidth, roofs
+        Bytes/s, and the peaks of the engines that the kernels use, by name.
     under
         What the figures hold for: device, format, sizes.
     """
@@ -101,6 +103,9 @@ class RooflineFigures:
     ideal: Times
     intensity: Quantity | None
     ridge: Quantity
+    bandwidth: Quantity
+    roofs: tuple[tuple[str, Quantity], ...]
+    title: str
     under: str
 
     @property
@@ -193,8 +198,19 @@ def figures(roof: Roofline, sizes: Mapping[str, Any] | None, axes: Mapping[str, 
         _times(roof.ideal(), given),
         Quantity(exactly(account.total("intensity"), given), "FLOP/B") if moved else None,
         roof.ridge,
+        roof.machine.device.bandwidth,
+        _roofs(roof),
+        roof.title,
         "; ".join(part for part in (machine, f"products in {roof.dtype.name}", told) if part),
     )
+
+
+def _roofs(roof: Roofline) -> tuple[tuple[str, Quantity], ...]:
+    """Return the peaks that the kernels run under, the highest first."""
+    found = {f"{k.dtype.name} products": k.matrix.peak for k in roof.kernels if k.dtype is not None}
+    vector = {k.vector.peak for k in roof.kernels if k.vector.flops != 0}
+    named = [*found.items(), *(("other work" if len(vector) == 1 else f"other work, {p}", p) for p in vector)]
+    return tuple((n, Quantity(p, "FLOP/s")) for n, p in sorted(named, key=lambda roof: -roof[1]))
 
 
 def exactly(x: Expr, sizes: Mapping[str, Number]) -> Fraction:
