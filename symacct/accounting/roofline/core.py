@@ -152,8 +152,8 @@ class Roofline:
         return figures(self, sizes, axes)
 
     def fused(self) -> Roofline:
-        """Return the roofline with element-wise neighbours in one kernel."""
-        account = replace(self.account, fuse="pointwise")
+        """Return the roofline with element-wise neighbours in one kernel, and each attention in one."""
+        account = replace(self.account, fuse="pointwise+flash")
         return Roofline(account, self.machine, kernels_of(account, self.machine))
 
     def ideal(self) -> tuple[Expr, Expr, Expr, Expr]:

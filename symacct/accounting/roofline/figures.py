@@ -87,7 +87,7 @@ class RooflineFigures:
     kernels
         Every kernel, in order.
     fused
-        The same where element-wise neighbours share a kernel.
+        The same where element-wise neighbours share a kernel, and an attention is one.
     ideal
         Seconds where all is one kernel that reads its inputs and writes its outputs once.
     intensity, ridge

@@ -117,7 +117,7 @@ def _kernel(step: Step, account: Account, machine: Machine) -> Kernel:
     return Kernel(
         step.label,
         step.family,
-        _phase(step.parts),
+        step.phase,
         dtype,
         matmul_flops,
         moved,
@@ -140,11 +140,6 @@ def _formats(parts: Iterable[Visit], account: Account) -> tuple[AnyFormat, ...]:
 
 def _widest(formats: Iterable[AnyFormat]) -> AnyFormat:
     return max((f for f in formats if is_floating(f)), key=bits_of, default=VECTOR)
-
-
-def _phase(parts: Iterable[Visit]) -> str:
-    """Return the phase of operations that run as one: the first that is not forward, if any."""
-    return next((v.op.phase for v in parts if v.op.phase != "fwd"), "fwd")
 
 
 def _rounding(step: Step, machine: Machine) -> Expr:
