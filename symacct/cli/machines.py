@@ -21,22 +21,25 @@ ValueWords: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="NAME=VALUE", help="Quantities with units, such as params=70B device=h100 'time=30 days'."),
 ]
+Wanted: TypeAlias = Annotated[
+    str | None, typer.Option("--of", help="The quantity that is wanted, such as tokens, recompute or cost.")
+]
 
 
 @machines.command(
     epilog=examples(
         "days params=70B tokens=15T devices=1024 device=h100 mfu=0.5",
         "days params=7B tokens=2T 'price=$2/h' device=h100 mfu=0.3..0.5 devices=512",
-        "days params=70B days=30 devices=1024 device=h100 mfu=0.4",
+        "days params=70B days=30 devices=1024 device=h100 mfu=0.4 --of tokens",
     )
 )
-def days(values: ValueWords = None, *, json: Json = False) -> None:
+def days(values: ValueWords = None, *, of: Wanted = None, json: Json = False) -> None:
     """Print how long a training run takes; with the days given, what is open instead: tokens, devices, mfu, cost.
 
     Quantities: params, tokens, factor, layers, width, context, flops_per_token, flops, devices, device, dtype, peak,
     mfu, recompute, hfu, throughput, time (days, hours), device_time (gpu_hours), price, cost. 0.3..0.5 is a range.
     """
-    _print_run(_asked(values, "time"), as_json=json)
+    _print_run(_asked(values, "time", of), as_json=json)
 
 
 @machines.command(
@@ -45,21 +48,21 @@ def days(values: ValueWords = None, *, json: Json = False) -> None:
         "mfu flops=6.3e24 days=144 devices=1024 device=h100",
     )
 )
-def mfu(values: ValueWords = None, *, json: Json = False) -> None:
+def mfu(values: ValueWords = None, *, of: Wanted = None, json: Json = False) -> None:
     """Print the utilisation of a run, a step or an operation: its work over what the devices could do in its time.
 
     Quantities are those of `symacct days`. A utilisation above 1 is refused, with what may be the cause.
     """
-    _print_run(_asked(values, "mfu"), as_json=json)
+    _print_run(_asked(values, "mfu", of), as_json=json)
 
 
-def _asked(words: list[str] | None, target: str) -> Run:
-    """Ask for the target, or where it is given for the first quantity that is open."""
+def _asked(words: list[str] | None, target: str, of: str | None) -> Run:
+    """Ask for what is wanted: by default the target, or where that is given the first quantity that is open."""
     values = read_values(words)
     if "target" in values:
         raise EquationError("a run has no 'target'; the command says what is wanted")
     known = {"days", "hours", "time"} if target == "time" else {target}
-    return training_run(None if known & set(values) else target, **values)
+    return training_run(of or (None if known & set(values) else target), **values)
 
 
 def _print_run(run: Run, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +13,8 @@ from symacct.hardware.types import Device, Engine, Link
 from symacct.units import Quantity
 
 _LARGEST = 1_000_000
+_MAKERS = re.compile(r"^(nvidia|amd|google|intel|aws|tesla|geforce|instinct|-)+")
+"""What names begin with in full, as in those that torch reports: ``NVIDIA A100-SXM4-80GB``."""
 
 
 @lru_cache(maxsize=1)
@@ -39,8 +42,9 @@ def device(name: str | Path | Device) -> Device:
     Parameters
     ----------
     name
-        Such as ``"h100"`` (SXM5), ``"h100-pcie"``, ``"tpu-v5e"``; a path that ends in ``.toml``, with ``#name``
-        behind it where the file holds several devices; or a `Device`, which comes back as it is.
+        Such as ``"h100"`` (SXM5), ``"h100-pcie"``, ``"tpu-v5e"``, or as torch reports it (``"NVIDIA H200"``); a path
+        that ends in ``.toml``, with ``#name`` behind it where the file holds several devices; or a `Device`, which
+        comes back as it is.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def device(name: str | Path | Device) -> Device:
         return name
     if isinstance(name, Path) or ".toml" in name:
         return _from_file(str(name))
-    plain = name.strip().lower().replace(" ", "-").replace("_", "-")
+    plain = _MAKERS.sub("", name.strip().lower().replace(" ", "-").replace("_", "-"))
     known = _known().devices
     if plain not in known:
         listed = ", ".join(d.name for d in devices())

@@ -12,6 +12,7 @@ from symacct.units import Quantity
 Engine: TypeAlias = Literal["matrix", "vector"]
 Evidence: TypeAlias = Literal["seen", "recalled", "measured", "stated"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
+_WIDTHS = ("fp8", "fp6", "fp4")
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
 
@@ -161,7 +162,7 @@ class Device:
         Parameters
         ----------
         dtype
-            What is multiplied, such as ``"bf16"``.
+            What is multiplied, such as ``"bf16"``; ``"fp8"`` is e4m3fn, or the format of 8 bits that the device has.
         engine
             ``"matrix"`` or ``"vector"``; by default matrix where the dtype has one.
         accumulation
@@ -176,9 +177,10 @@ class Device:
         if engine is not None and engine not in ENGINES:
             raise HardwareError(f"unknown engine {engine!r}; known: {one_of(ENGINES)}")
         wanted, sums = as_format(dtype).name, accumulation and as_format(accumulation).name
-        found = [
-            p for p in self.peaks if p.dtype == wanted and engine in (None, p.engine) and sums in (None, p.accumulation)
-        ]
+        able = [p for p in self.peaks if engine in (None, p.engine) and sums in (None, p.accumulation)]
+        found = [p for p in able if p.dtype == wanted]
+        if not found and dtype.lower() in _WIDTHS:  # a width alone; the peak says which format of it
+            found = [p for p in able if p.dtype.startswith(f"{dtype.lower()}_")]
         if not found:
             asked = ", ".join(filter(None, (wanted, sums and f"{sums} sums", engine)))
             known = "; ".join(p.label for p in self.peaks)

@@ -144,6 +144,13 @@ def test_sums_in_fp16_are_a_peak_of_their_own():
     assert card.peak("fp16").accumulation == "fp32"
 
 
+def test_a_width_alone_is_the_format_that_the_device_has():
+    assert sa.device("mi300x").peak("fp8").dtype == "fp8_e4m3fnuz"
+    assert sa.device("h100").peak("fp8").dtype == "fp8_e4m3fn"
+    with pytest.raises(HardwareError, match="Did you mean 'fp8_e4m3fnuz'"):
+        sa.peak("mi300x", "fp8_e4m3fn")
+
+
 def test_the_engines_are_apart():
     h100 = sa.device("h100")
     assert h100.peak("fp32").engine == "vector"
@@ -165,6 +172,30 @@ def test_an_unknown_device_and_a_missing_dtype_list_what_is_known():
         sa.peak("h100", "bf17")
     with pytest.raises(HardwareError, match="unknown link 'nvlink9'"):
         sa.link("nvlink9")
+
+
+REPORTED = {
+    "NVIDIA H100 80GB HBM3": "h100",
+    "NVIDIA H100 PCIe": "h100-pcie",
+    "NVIDIA H100 NVL": "h100-nvl",
+    "NVIDIA H200": "h200",
+    "NVIDIA B200": "b200",
+    "NVIDIA A100-SXM4-40GB": "a100-40gb",
+    "NVIDIA A100-SXM4-80GB": "a100",
+    "NVIDIA A100 80GB PCIe": "a100-pcie",
+    "NVIDIA A100-PCIE-40GB": "a100-pcie-40gb",
+    "Tesla V100-SXM2-16GB": "v100-16gb",
+    "Tesla T4": "t4",
+    "NVIDIA L4": "l4",
+    "NVIDIA L40S": "l40s",
+    "NVIDIA GeForce RTX 4090": "rtx4090",
+    "AMD Instinct MI300X": "mi300x",
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_names_as_torch_reports_them(name):
+    assert sa.device(name).name == REPORTED[name]
 
 
 @pytest.mark.parametrize("name", ["H100", "h100-sxm5", "a100 80gb", "tpu_v5e", "v5e", "TPU7x", "RTX-4090"])
