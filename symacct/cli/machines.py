@@ -37,7 +37,8 @@ def days(values: ValueWords = None, *, of: Wanted = None, json: Json = False) ->
     """Print how long a training run takes; with the days given, what is open instead: tokens, devices, mfu, cost.
 
     Quantities: params, tokens, factor, layers, width, context, flops_per_token, flops, devices, device, dtype, peak,
-    mfu, recompute, hfu, throughput, time (days, hours), device_time (gpu_hours), price, cost. 0.3..0.5 is a range.
+    mfu, recompute, hfu, throughput, time (days, hours, seconds), device_time (gpu_hours), price, cost. 0.3..0.5 is a
+    range.
     """
     _print_run(_asked(values, "time", of), as_json=json)
 

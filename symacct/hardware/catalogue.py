@@ -64,6 +64,8 @@ def device(name: str | Path | Device) -> Device:
     """
     if isinstance(name, Device):
         return name
+    if not isinstance(name, str | Path):
+        raise HardwareError(f"{name!r} is no device; give a name such as 'h100', a .toml file or a Device")
     if isinstance(name, Path) or ".toml" in name:
         return _from_file(str(name))
     plain = _MAKERS.sub("", name.strip().lower().replace(" ", "-").replace("_", "-"))
@@ -82,8 +84,15 @@ def load_devices(path: str | Path) -> dict[str, Device]:
     Parameters
     ----------
     path
-        A file of ``[[device]]`` tables with `name`, `memory`, `bandwidth` and `peaks`, numbers as text with their
-        units; `source` names a table of ``[sources]`` (title, date, evidence).
+        A file of ``[[device]]`` tables:
+
+        - `name`, `memory`, `bandwidth`, `peaks`; `title`, `aliases`, `note`, `source`, and `links`, each the `name` of
+          a ``[[link]]`` or of one that `link` knows, and a `count`;
+        - a peak has `dtypes` and `dense` or `sparse` (dense is half of it); `accumulation` (fp32), `engine` (matrix),
+          `source`, and `units`, `operations`, `clock`, whose product is the peak in a second way;
+        - numbers are text with their units, or tables of `value`, `source`, `note` and `spread`, or lists of what
+          sources say, of which the first counts;
+        - a source is the name of a table of ``[sources]`` with `title`, `date` and `evidence`.
 
     Returns
     -------
@@ -140,7 +149,7 @@ def _from_file(text: str) -> Device:
 
 
 def peak(
-    name: str | Path | Device, dtype: str, *, engine: Engine | None = None, accumulation: str | None = None
+    name: str | Path | Device, dtype: object, *, engine: Engine | None = None, accumulation: str | None = None
 ) -> Quantity:
     """Return the dense peak of a device in FLOP/s for a dtype, never a bare one.
 

@@ -93,6 +93,11 @@ class Peak:
         return self.dense[0].quantity
 
     @property
+    def headline(self) -> Quantity | None:
+        """The peak that counts 2:4 sparsity in FLOP/s, where there is one: twice the dense peak."""
+        return self.sparse[0].quantity if self.sparse else None
+
+    @property
     def label(self) -> str:
         """What the peak is of: ``bf16, fp32 sums, matrix``."""
         return f"{self.dtype}, {self.accumulation} sums, {self.engine}"
@@ -156,13 +161,14 @@ class Device:
         """Bytes/s from and to the memory."""
         return self.bandwidths[0].quantity
 
-    def peak(self, dtype: str, *, engine: Engine | None = None, accumulation: str | None = None) -> Peak:
+    def peak(self, dtype: object, *, engine: Engine | None = None, accumulation: str | None = None) -> Peak:
         """Return the peak of a dtype.
 
         Parameters
         ----------
         dtype
-            What is multiplied, such as ``"bf16"``; ``"fp8"`` is e4m3fn, or the format of 8 bits that the device has.
+            What is multiplied, as in `symacct dtypes`, or torch's: ``"bf16"``. ``"fp8"`` is e4m3fn, or the format of
+            8 bits that the device has.
         engine
             ``"matrix"`` or ``"vector"``; by default matrix where the dtype has one.
         accumulation
@@ -179,8 +185,8 @@ class Device:
         wanted, sums = as_format(dtype).name, accumulation and as_format(accumulation).name
         able = [p for p in self.peaks if engine in (None, p.engine) and sums in (None, p.accumulation)]
         found = [p for p in able if p.dtype == wanted]
-        if not found and dtype.lower() in _WIDTHS:  # a width alone; the peak says which format of it
-            found = [p for p in able if p.dtype.startswith(f"{dtype.lower()}_")]
+        if not found and dtype in _WIDTHS:  # a width alone; the peak says which format of it
+            found = [p for p in able if p.dtype.startswith(f"{dtype}_")]
         if not found:
             asked = ", ".join(filter(None, (wanted, sums and f"{sums} sums", engine)))
             known = "; ".join(p.label for p in self.peaks)
@@ -188,7 +194,7 @@ class Device:
             raise HardwareError(f"{self.name} has no peak of {asked}.{hint} It has {known}")
         return min(found, key=lambda p: (ENGINES.index(p.engine), -as_plain_format(p.accumulation).bits))
 
-    def ridge(self, dtype: str, *, engine: Engine | None = None, accumulation: str | None = None) -> Quantity:
+    def ridge(self, dtype: object, *, engine: Engine | None = None, accumulation: str | None = None) -> Quantity:
         """Return the intensity at which computing takes as long as moving: ``peak / bandwidth``, in FLOP/B.
 
         Parameters are those of `peak`.

@@ -33,8 +33,8 @@ def training_run(target: str | None = None, *, dtype: str = "bf16", **known: Any
     **known
         Quantities by name, as numbers, or as text with units and ranges (``tokens="15T"``, ``mfu="0.3..0.5"``):
         params, tokens, factor, layers, width, context, attention_factor, attention, flops_per_token, flops, devices,
-        peak, mfu, recompute, hfu, throughput, time (or days, hours), device_time (or gpu_hours), price (``"$2/h"``),
-        cost. `device` is the name of one, or a `Device`, in place of `peak`.
+        peak, mfu, recompute, hfu, throughput, time (or days, hours, seconds), device_time (or gpu_hours), price
+        (``"$2/h"``), cost. `device` is the name of one, or a `Device`, in place of `peak`.
 
     Returns
     -------
@@ -174,8 +174,8 @@ def _readings(
     found = device(name)
     exact = {n: Fraction(v.value) for n, v in given.items() if isinstance(v, Quantity)}
     others: list[tuple[str, dict[str, Number]]] = []
-    if sparse := found.peak(dtype).sparse:
-        others.append(("with the headline peak, which counts sparsity", {"peak": Fraction(sparse[0].quantity.value)}))
+    if headline := found.peak(dtype).headline:
+        others.append(("with the headline peak, which counts sparsity", {"peak": Fraction(headline.value)}))
     if forward := {name: third for name, third in _FORWARD.items() if how.get(name, "").startswith("assumed")}:
         others.append(("counting the forward alone, a third of the work", forward))
     if any(peak.dtype == "fp32" for peak in found.peaks):

@@ -66,6 +66,7 @@ EQUATIONS = tuple(
 # other names for quantities, with the unit that a plain number is then in
 ALIASES = {
     "days": ("time", "days"),
+    "seconds": ("time", "s"),
     "hours": ("time", "h"),
     "device_hours": ("device_time", "h"),
     "gpu_hours": ("device_time", "h"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from fractions import Fraction
+from typing import Any
 
-from symacct.errors import MixedUnitsError, SizeError, UnitError
-from symacct.expr import Poly, read
+from symacct.errors import MixedUnitsError, SizeError, UndefinedSizeError, UnitError
+from symacct.expr import Poly, from_sympy, read
 from symacct.expr.poly import whole
 from symacct.units.quantity import Quantity
 from symacct.units.spelling import COUNTS, check_unit, read_unit
@@ -68,12 +70,23 @@ def quantity(given: str | float | Fraction | Quantity, unit: str | None = None) 
 
 
 def _number(given: float | Fraction) -> int | Fraction | float:
-    """Take a number as it is, a float as the decimal that it prints as."""
+    """Take a number as it is, a float as the decimal that it prints as, one of sympy's or numpy's exactly."""
+    if hasattr(given, "free_symbols"):
+        given = _sympy_number(given)
+    elif hasattr(given, "__index__") and not isinstance(given, bool):
+        given = operator.index(given)
     if isinstance(given, bool) or not isinstance(given, int | float | Fraction):
         raise SizeError(f"{given!r} is no quantity; write a number, or text such as '80 GB'")
     if not math.isfinite(given) or given < 0:
         raise SizeError(f"{given} is no quantity; it is a finite number, 0 or more")
-    return whole(Fraction(repr(given))) if isinstance(given, float) else given
+    return whole(Fraction(repr(float(given)))) if isinstance(given, float) else given
+
+
+def _sympy_number(given: Any) -> int | Fraction:
+    number = from_sympy(given)
+    if isinstance(number, Poly):
+        raise UndefinedSizeError(f"{given} has sizes that are still names; give them numbers")
+    return number
 
 
 def _read(text: str, unit: str | None) -> Quantity:
@@ -109,7 +122,8 @@ def _many(rest: str, text: str, unit: str | None) -> tuple[int, str]:
     if many == "B" and unit not in _COUNTED_UNITS:
         if unit is not None:
             return 1, rest  # bytes
-        raise UnitError(f"{text[:60]!r} is 10**9 or bytes; write '{text[:60].rstrip(' B')}e9' or bytes")
+        number = text[:60].rstrip(" B")
+        raise UnitError(f"{text[:60]!r} is billions or bytes; write '{number}e9' or '{number} bytes'")
     if unit not in (*_COUNTED_UNITS, None):
         raise MixedUnitsError(f"{text[:60]!r} is a count; write the unit, as in '80 GB' or '989.5 TFLOP/s'")
     return 10 ** _MANY[many], ""

@@ -22,7 +22,8 @@ TERA = 10**12
 @pytest.mark.claim("S5", "S30", "D5")
 def test_the_dense_peak_is_half_of_the_headline_with_sparsity():
     found = sa.device("h100").peak("bf16")
-    assert found.sparse[0].quantity == 1979 * TERA
+    assert found.headline == found.sparse[0].quantity == 1979 * TERA
+    assert sa.device("tpu-v5e").peak("bf16").headline is None
     assert found.speed == 989.5e12
     assert sa.peak("h100", "bf16") == 989.5e12
     with pytest.raises(TypeError):
@@ -170,6 +171,8 @@ def test_an_unknown_device_and_a_missing_dtype_list_what_is_known():
         sa.peak("h100", "bf16", engine="tensor")
     with pytest.raises(DtypeError, match="bf17"):
         sa.peak("h100", "bf17")
+    with pytest.raises(HardwareError, match="None is no device"):
+        sa.device(None)
     with pytest.raises(HardwareError, match="unknown link 'nvlink9'"):
         sa.link("nvlink9")
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.errors import ExpressionError, MixedUnitsError, SizeError, SymacctError, UnitError
+from symacct.errors import ExpressionError, MixedUnitsError, SizeError, SymacctError, UndefinedSizeError, UnitError
 from symacct.units import Quantity, Range, quantity, read_range, read_unit
 
 READ = {
@@ -72,7 +72,7 @@ def test_a_letter_is_a_power_of_ten_of_counts_and_a_unit_of_bytes(text, unit, va
 
 
 REFUSED = {
-    ("70B", None): (UnitError, "70e9"),
+    ("70B", None): (UnitError, "'70e9' or '70 bytes'"),
     ("989 TFLOPS", "FLOP/s"): (UnitError, "work or as speed"),
     ("624 TOPS", None): (UnitError, "TOP/s"),
     ("80 gb", "B"): (UnitError, "misread"),
@@ -134,6 +134,18 @@ def test_units_agree_with_one_another():
     assert read_unit("GB")[0] * 8 == read_unit("Gbit")[0] * 64
     assert read_unit("PiB")[0] == 1024 * read_unit("TiB")[0]
     assert read_unit("week")[0] == 7 * 24 * read_unit("h")[0]
+
+
+def test_numbers_of_sympy_and_numpy():
+    import numpy as np
+
+    flops = sa.flops("b d, d k -> b k", b=2, d=3, k=5)
+    assert quantity(flops, "FLOP") == Quantity(60, "FLOP")
+    assert quantity(flops / 7, "FLOP") == Quantity(Fraction(60, 7), "FLOP")
+    assert quantity(np.int64(3), "s") == Quantity(3, "s")
+    assert quantity(np.float64(0.5), "s") == Quantity(Fraction(1, 2), "s")
+    with pytest.raises(UndefinedSizeError, match="still names"):
+        quantity(sa.flops("b d, d k -> b k"), "FLOP")
 
 
 def test_ranges():
