@@ -47,7 +47,7 @@ def account(
         How operations are counted: a preset (``"2n"``, ``"exact"``, ``"mac"``, ``"unit"``) or a `Convention`.
     dtype
         One storage format, or a list with one per operand and one for the output (intermediates take
-        the output's).
+        the output's). Blocks run along what is summed; of a format such as ``"nvfp4_flat"`` over all values.
     order
         Three operands and more: ``"left"``, ``"best"`` or ``"naive"``.
     traffic

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from symacct.dtypes.formats import AnyFormat, BlockFormat, Format
 from symacct.errors import DtypeError, nearest, one_of
 
@@ -60,6 +62,11 @@ _KNOWN: tuple[tuple[AnyFormat, str], ...] = (
 )
 FORMATS: tuple[AnyFormat, ...] = tuple(fmt for fmt, _ in _KNOWN)
 _BY_NAME: dict[str, AnyFormat] = {s: fmt for fmt, others in _KNOWN for s in (fmt.name, *others.split())}
+_BY_NAME |= {
+    f"{s}_flat": replace(fmt, name=f"{fmt.name}_flat", flat=True)
+    for s, fmt in _BY_NAME.items()
+    if isinstance(fmt, BlockFormat)
+}
 
 
 def as_format(spec: object) -> AnyFormat:
@@ -67,6 +74,7 @@ def as_format(spec: object) -> AnyFormat:
 
     Upper case, ``-`` for ``_`` and a library's prefix (``torch.``) do not matter. ``fp8`` is e4m3fn and
     ``fp6`` e2m3: their variants take the same bytes, and the name that comes back says which one was taken.
+    A block format is also known with ``_flat`` behind its name, its blocks then run over all values at once.
 
     Parameters
     ----------

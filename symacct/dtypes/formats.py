@@ -183,6 +183,8 @@ class BlockFormat:
         Format of a block's scale.
     tensor_scale : Format, optional
         Format of the second scale, one a tensor (nvfp4: fp32).
+    flat : bool
+        Whether blocks run over all values of a tensor at once, instead of along one axis.
 
     Raises
     ------
@@ -202,6 +204,7 @@ class BlockFormat:
     block: int
     scale: Format
     tensor_scale: Format | None = None
+    flat: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an empty block."""

@@ -29,7 +29,8 @@ def storage_bytes(dtype: object, shape: Sequence[Size], block_axis: BlockAxis = 
         Sizes of the axes; ``()`` is one value. For ``float4_e2m1fn_x2`` they count pairs, as in torch.
     block_axis : int, tuple of int, or "flat"
         Where the blocks of a block format run (plain formats have none): along one axis, normally the
-        contracted one; along several that form one row; or over all values at once.
+        contracted one; along several that form one row; or over all values at once, as those of a flat
+        format always do.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def _packed_bytes(fmt: Format, count: Expr) -> Expr:
 
 def _row_axes(fmt: BlockFormat, rank: int, block_axis: BlockAxis) -> set[int]:
     """Return the axes that form a row, counted from 0."""
-    if block_axis == "flat" or rank == 0:
+    if fmt.flat or block_axis == "flat" or rank == 0:
         return set(range(rank))
     named = block_axis if isinstance(block_axis, tuple) else (block_axis,)
     if not named or not all(isinstance(axis, int) and -rank <= axis < rank for axis in named):

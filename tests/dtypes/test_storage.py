@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import symacct as sa
 from symacct.dtypes import FORMATS, BlockFormat, as_format, storage_bytes
 from symacct.errors import AxisConflictError, DtypeError, SizeError, UnknownAxisError
 from symacct.expr import evaluate, name
@@ -153,3 +154,19 @@ def test_no_such_block_axis(axis):
 def test_block_axis_named_twice():
     with pytest.raises(AxisConflictError, match="twice"):
         storage_bytes("nvfp4", (3, 4), (1, -1))
+
+
+@pytest.mark.claim("S19")
+def test_flat_blocks_in_an_account() -> None:
+    """5 rows of 17 values: by row each has ceil(17/16) = 2 scales and ceil(17/2) = 9 bytes, flat there are 85 values."""
+    sizes = {"b": 3, "d": 17, "k": 5}
+    by_row = sa.bytes("b d, k d -> b k", dtype=["bf16", "nvfp4", "bf16"], sizes=sizes)
+    flat = sa.bytes("b d, k d -> b k", dtype=["bf16", "nvfp4-flat", "bf16"], sizes=sizes)
+    assert by_row == 2 * (3 * 17 + 3 * 5) + 5 * (9 + 2) + 4
+    assert flat == 2 * (3 * 17 + 3 * 5) + math.ceil(85 / 2) + math.ceil(85 / 16) + 4
+
+
+@pytest.mark.parametrize("name", ["bf16_flat", "flat", "nvfp4_flat_flat"])
+def test_only_block_formats_are_flat(name: str) -> None:
+    with pytest.raises(DtypeError, match="unknown dtype"):
+        as_format(name)
