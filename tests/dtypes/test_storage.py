@@ -158,7 +158,7 @@ def test_block_axis_named_twice():
 
 @pytest.mark.claim("S19")
 def test_flat_blocks_in_an_account() -> None:
-    """5 rows of 17 values: by row each has ceil(17/16) = 2 scales and ceil(17/2) = 9 bytes, flat there are 85 values."""
+    """Of 5 rows of 17 values each has ceil(17/16) = 2 scales and ceil(17/2) = 9 bytes; flat there are 85."""
     sizes = {"b": 3, "d": 17, "k": 5}
     by_row = sa.bytes("b d, k d -> b k", dtype=["bf16", "nvfp4", "bf16"], sizes=sizes)
     flat = sa.bytes("b d, k d -> b k", dtype=["bf16", "nvfp4-flat", "bf16"], sizes=sizes)
