@@ -1,8 +1,7 @@
 """A mixture of experts (DeepSeek's form): every token goes to k of e gated MLPs, and all to one that is shared.
 
-That each token has exactly k experts is the condition under which b*s*k tokens of work are exact; which ones is data.
-The weights are looked up token by token, which is exact for the operations. A grouped product, which real kernels run
-where there are many tokens, reads each expert once.
+That each token has exactly k experts makes it b*s*k rows of work, whichever experts they go to. Each expert is read
+once where it has a row. Time and memory go by the expert with most rows: that all have as many is stated.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ def route(x, router, k):
 
 @sa.scope
 def routed(x, weights, experts, gate, up, down):
-    opened = sa.silu(einops.einsum(x, gate[experts], "b s d, b s k d f -> b s k f"))
-    value = einops.einsum(x, up[experts], "b s d, b s k d f -> b s k f")
-    out = einops.einsum(opened * value, down[experts], "b s k f, b s k f d -> b s k d")
+    copies = einops.repeat(x, "b s d -> (b s k) d", k=experts.shape[-1])
+    groups = einops.rearrange(experts, "b s k -> (b s k)")
+    hidden = sa.silu(sa.grouped_matmul(copies, gate, groups)) * sa.grouped_matmul(copies, up, groups)
+    out = sa.grouped_matmul(hidden, down, groups).reshape(*experts.shape, -1)
     return (out * weights[..., None]).sum(2)
 
 
@@ -42,6 +42,7 @@ def mixture_of_experts(
     shared_down: "m d",
     k: int,
 ):
+    sa.condition("every expert gets b*s*k/e rows", like=x)
     weights, experts = route(x, router, k)
     return routed(x, weights, experts, gate, up, down) + shared(x, shared_gate, shared_up, shared_down)
 

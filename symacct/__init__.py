@@ -21,9 +21,9 @@ _ROOMS = {
     "symacct.expr.public": "dims loads same",
     "symacct.functions": """
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d arange argmax associative_scan
-        avg_pool1d avg_pool2d avg_pool3d batch_norm cast causal_mask chunk clone concat contiguous conv1d
+        avg_pool1d avg_pool2d avg_pool3d batch_norm cast causal_mask chunk clone concat condition contiguous conv1d
         conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cross_entropy cumsum detach dropout
-        embedding erf exp flip full gather gelu group_norm layer_norm linear_recurrence log log_softmax
+        embedding erf exp flip full gather gelu group_norm grouped_matmul layer_norm linear_recurrence log log_softmax
         logsumexp max_pool1d max_pool2d max_pool3d maximum minimum mse_loss one_hot ones opaque pad relu
         rms_norm roll rotary rsqrt scaled_dot_product_attention scatter_add sigmoid silu softmax sort split
         sqrt stack tanh tile top_k transfer tril triu where window_mask zeros

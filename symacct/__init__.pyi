@@ -101,6 +101,9 @@ from symacct.functions import (
     concat as concat,
 )
 from symacct.functions import (
+    condition as condition,
+)
+from symacct.functions import (
     contiguous as contiguous,
 )
 from symacct.functions import (
@@ -156,6 +159,9 @@ from symacct.functions import (
 )
 from symacct.functions import (
     group_norm as group_norm,
+)
+from symacct.functions import (
+    grouped_matmul as grouped_matmul,
 )
 from symacct.functions import (
     layer_norm as layer_norm,

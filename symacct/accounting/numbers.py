@@ -92,6 +92,8 @@ def holds(condition: Condition, sizes: Mapping[str, Number]) -> bool:
     if condition.kind == "stated" or isinstance(condition.left, str) or isinstance(condition.right, str):
         return True
     left, right = evaluate(condition.left, sizes), evaluate(condition.right, sizes)
+    if condition.kind == "equal":
+        return left == right
     return right % left == 0 if condition.kind == "divides" else left >= right
 
 

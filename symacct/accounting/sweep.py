@@ -160,7 +160,10 @@ def _check(condition: Condition, points: Sweep) -> None:
         return
     arrays = points.arrays(object)
     left, right = (on_arrays(side, arrays, object) for side in (condition.left, condition.right))
-    broken = (right % left != 0) if condition.kind == "divides" else left < right
+    if condition.kind == "equal":
+        broken = left != right
+    else:
+        broken = (right % left != 0) if condition.kind == "divides" else left < right
     if getattr(broken, "any", lambda: broken)():
         msg = f"some of these sizes break a condition: {condition}"
         raise SizeError(msg)

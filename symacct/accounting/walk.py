@@ -80,7 +80,8 @@ def names_of(graph: Graph) -> tuple[str, ...]:
     """Return the sizes that are still names, in alphabetical order: of shapes, and of attributes such as a window."""
     found = {n for g in graphs(graph) for t in g.tensors for size in t.shape for n in names_in(size)}
     given = {n for g in graphs(graph) for op in g.ops for value in op.attrs.values() for n in _names(value)}
-    return tuple(sorted(found | given))
+    stated = [side for g in graphs(graph) if g.stated for c in g.conditions for side in (c.left, c.right)]
+    return tuple(sorted(found | given | {n for side in stated for n in _names(side)}))
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -39,4 +39,24 @@ def einsum(*tensors: Any, einsum: Einsum) -> Any:
         return torch.einsum(f"{','.join(terms[:-1])}->{terms[-1]}", *split)
 
 
-KINDS: dict[str, Callable[..., Any]] = {"einsum": einsum}
+def grouped_matmul(x: Any, w: Any, groups: Any) -> Any:
+    """Run a product of each row with the matrix of its group, group by group."""
+    out = x.new_zeros((x.shape[0], w.shape[2]))
+    for group in range(w.shape[0]):
+        (rows,) = (groups == group).nonzero(as_tuple=True)
+        out = out.index_add(0, rows, x[rows] @ w[group])
+    return out
+
+
+def grouped_matmul_backward_weight(x: Any, grad: Any, groups: Any, *, experts: int) -> Any:
+    """Run the gradient of the matrices: sums of outer products, group by group."""
+    import torch
+
+    return torch.stack([x[groups == group].T @ grad[groups == group] for group in range(experts)])
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "einsum": einsum,
+    "grouped_matmul": grouped_matmul,
+    "grouped_matmul_backward_weight": grouped_matmul_backward_weight,
+}

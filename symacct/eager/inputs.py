@@ -15,6 +15,8 @@ LOOKED_UP: Mapping[str, tuple[int, Bound]] = {
     "embedding_backward": (1, lambda op, _shapes: op.attrs["rows"]),
     "gather": (1, lambda op, shapes: shapes[0][op.attrs["axis"]]),
     "gather_backward": (1, lambda op, _shapes: op.attrs["shape"][op.attrs["axis"]]),
+    "grouped_matmul": (2, lambda _op, shapes: shapes[1][0]),
+    "grouped_matmul_backward_weight": (2, lambda op, _shapes: op.attrs["experts"]),
     "nll_loss": (1, lambda _op, shapes: shapes[0][min(1, len(shapes[0]) - 1)]),
     "nll_loss_backward": (2, lambda _op, shapes: shapes[1][min(1, len(shapes[1]) - 1)]),
     "one_hot": (0, lambda op, _shapes: op.attrs["classes"]),

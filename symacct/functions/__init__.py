@@ -5,6 +5,7 @@ from __future__ import annotations
 from symacct.functions.arrange import chunk, concat, split, stack, tile
 from symacct.functions.attention import rotary, scaled_dot_product_attention
 from symacct.functions.choices import dropout, maximum, minimum, where
+from symacct.functions.conditions import condition
 from symacct.functions.convolution import (
     conv1d,
     conv2d,
@@ -15,6 +16,7 @@ from symacct.functions.convolution import (
 )
 from symacct.functions.creation import arange, causal_mask, full, ones, window_mask, zeros
 from symacct.functions.edges import flip, pad, roll, tril, triu
+from symacct.functions.grouped import grouped_matmul
 from symacct.functions.lookup import embedding, gather, one_hot, scatter_add
 from symacct.functions.loss import cross_entropy, mse_loss
 from symacct.functions.moves import cast, clone, contiguous, detach, opaque, transfer
@@ -62,6 +64,7 @@ __all__ = [
     "chunk",
     "clone",
     "concat",
+    "condition",
     "contiguous",
     "conv1d",
     "conv2d",
@@ -81,6 +84,7 @@ __all__ = [
     "gather",
     "gelu",
     "group_norm",
+    "grouped_matmul",
     "layer_norm",
     "linear_recurrence",
     "log",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from symacct.graph.conditions import Condition, read_condition
 from symacct.graph.legal import check
 from symacct.graph.types import (
-    Condition,
     Einsum,
     Graph,
     Op,
@@ -14,4 +14,15 @@ from symacct.graph.types import (
     size_conditions,
 )
 
-__all__ = ["Condition", "Einsum", "Graph", "Op", "Phase", "Role", "Tensor", "check", "size_conditions"]
+__all__ = [
+    "Condition",
+    "Einsum",
+    "Graph",
+    "Op",
+    "Phase",
+    "Role",
+    "Tensor",
+    "check",
+    "read_condition",
+    "size_conditions",
+]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
@@ -11,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 from symacct.errors import GraphError
 from symacct.expr import Call, Expr, Size, product, whole_denominator
 from symacct.expr.poly import Poly, terms_of
+from symacct.graph.conditions import Condition, read_condition
 
 Role: TypeAlias = Literal["input", "param", "const", "act", "output"]
 Phase: TypeAlias = Literal["fwd", "bwd", "recompute"]
@@ -109,23 +109,6 @@ class Op(NamedTuple):
         return str(self.attrs["name"]) if self.kind == "opaque" else self.kind
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """Something that must hold for an answer to be true: ``2 divides k``, ``k - 1 >= 1``, or a sentence."""
-
-    kind: Literal["divides", "at_least", "stated"]
-    left: Expr | str
-    right: Expr | str = ""
-
-    def __str__(self) -> str:
-        """Print the condition as a person would write it."""
-        if self.kind == "stated":
-            return str(self.left)
-        if self.kind == "divides":
-            return f"{self.left} divides {self.right}" if self.left != 1 else f"{self.right} is a whole number"
-        return f"{self.left} >= {self.right}"
-
-
 class Graph(NamedTuple):
     """Tensors and operations in the order in which they are made; each tensor is written once."""
 
@@ -181,7 +164,7 @@ class Graph(NamedTuple):
     def conditions(self) -> tuple[Condition, ...]:
         """What was stated, and what follows from the shapes: exact divisions divide, differences stay positive."""
         derived = [c for t in self.tensors for size in t.shape for c in size_conditions(size)]
-        return tuple(dict.fromkeys([*(Condition("stated", s) for s in self.stated), *derived]))
+        return tuple(dict.fromkeys([*(read_condition(s) for s in self.stated), *derived]))
 
 
 def size_conditions(size: Size) -> list[Condition]:

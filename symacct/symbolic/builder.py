@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from symacct.errors import GraphError, SizeError, SymacctError, UnknownOpError, one_of
 from symacct.expr import Size, as_size, names_in, substitute
-from symacct.graph import Einsum, Graph, Op, Phase, Role, Tensor
+from symacct.graph import Einsum, Graph, Op, Phase, Role, Tensor, read_condition
 from symacct.graph.alike import Likes, frozen
 from symacct.rules import RULES
 from symacct.rules.rule import Out
@@ -39,6 +39,7 @@ class Builder:
         self.scope = ""
         self.phase: Phase = "fwd"
         self.is_body = used is not None
+        self.stated: list[str] = []
         self.refusal = ""
         """Why no operation can be added now."""
         self.likes = Likes()
@@ -83,6 +84,25 @@ class Builder:
             msg = f"{what} = {written} is {put_in} at these sizes, which is no size{caller()}"
             raise SizeError(msg)
         return put_in
+
+    def state(self, text: str) -> None:
+        """Add a condition, with what is put in for the names of its sizes, unless it always holds.
+
+        Raises
+        ------
+        SizeError
+            If it does not hold at these sizes.
+
+        """
+        written = read_condition(text)
+        sides = [side for side in (written.left, written.right) if not isinstance(side, str)]
+        self.used.update(n for side in sides for n in names_in(side))
+        found = written.with_sizes(lambda size: substitute(size, self.sizes))
+        if found.holds is False:
+            msg = f"these sizes break a condition: {text} ({found}){caller()}"
+            raise SizeError(msg)
+        if not found.holds:
+            self.stated.append(str(found))
 
     @contextmanager
     def inner(self, what: str) -> Iterator[Builder]:
@@ -156,7 +176,9 @@ class Builder:
         done = set(outputs)
         given = set(self.inputs)
         tensors = tuple(_in_its_role(t, yielded=t.id in done) if t.id not in given else t for t in self.tensors)
-        return Graph(tensors, tuple(self.ops), tuple(self.inputs), tuple(outputs), tuple(stated))
+        return Graph(
+            tensors, tuple(self.ops), tuple(self.inputs), tuple(outputs), tuple(dict.fromkeys([*self.stated, *stated]))
+        )
 
 
 def _in_its_role(tensor: Tensor, *, yielded: bool) -> Tensor:
