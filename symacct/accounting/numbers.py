@@ -51,14 +51,18 @@ def together(sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> dict[s
 def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> Figures:
     """Return the totals as numbers with units."""
     given = concrete(account, collect_sizes(sizes, axes, account.names))
-    flops, matmul_flops, moved = (
-        Quantity(evaluate(account.total(q), given), account.unit(q)) for q in ("flops", "matmul_flops", "bytes")
-    )
-    still = account.total("bytes") == 0
-    intensity = None if still else Quantity(evaluate(account.total("intensity"), given), account.unit("intensity"))
+
+    def number(quantity: str) -> Quantity:
+        return Quantity(evaluate(account.total(quantity), given), account.unit(quantity))
+
+    mixed = len(account.counts) > 1
+    work = tuple([Quantity(evaluate(n, given), unit) for unit, n in account.counts.items()]) if mixed else ()
+    flops = None if mixed else number("flops")
+    intensity = None if mixed or account.total("bytes") == 0 else number("intensity")
     names = dict.fromkeys(account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs))
     under = f"{account.convention.label}, {' '.join(names)}, {account.traffic}"
-    return Figures(flops, matmul_flops, moved, intensity, tuple(account.uncounted), under)
+    uncounted = tuple(account.uncounted)
+    return Figures(flops, number("matmul_flops"), number("bytes"), intensity, uncounted, under, work)
 
 
 def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:

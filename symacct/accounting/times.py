@@ -92,8 +92,9 @@ def times(
         msg = f"a rate is a positive number: peak {rates[0]}, bandwidth {rates[1]}"
         raise SizeError(msg)
     at = account.at(sizes=sizes, **axes)
-    if at.flops.unit != "FLOP":
-        msg = f"the account is in {at.flops.unit}, the peak in FLOP/s; use a convention that counts operations"
+    if at.flops is None or at.flops.unit != "FLOP":
+        counted = " and ".join(account.counts)
+        msg = f"the account is in {counted}, the peak in FLOP/s; use a convention that counts operations"
         raise MixedUnitsError(msg)
     seconds = [Fraction(q.value) / Fraction(rate.value) for q, rate in zip((at.flops, at.bytes), rates, strict=True)]
     return Times(*(Quantity(float(s), "s") for s in seconds))

@@ -281,6 +281,15 @@ def test_intensity_of_mixed_units_is_refused():
         sa.intensity("i j, j k, i k -> i k", convention="mac")
 
 
+def test_numbers_in_mixed_units_stand_side_by_side():
+    """A loop nest of three operands: one multiply and one multiply-accumulate at each of 2*3*4*5 points."""
+    at = sa.account("i j, j k, k l -> i l", convention="mac", order="naive").at(i=2, j=3, k=4, l=5)
+    assert (at.flops, at.intensity) == (None, None)
+    assert [(q.value, q.unit) for q in at.work] == [(120, "MAC"), (120, "FLOP")]
+    assert str(at).splitlines()[:3] == ["work          120 MAC", "work          120 FLOP", "matmul_flops  120 MAC"]
+    assert at.to_json()["work"] == [{"value": 120, "float": 120.0, "unit": unit} for unit in ("MAC", "FLOP")]
+
+
 def test_a_size_expression_counts_exactly():
     account = sa.account(MATMUL, d="ceil(h/16)", convention="exact")
     assert account.total("flops") == read("b*k*(2*ceil(h/16) - 1)")
