@@ -76,13 +76,53 @@ class Gradients:
 
         return training(self, wrt)
 
+    def residuals(self: Any, policy: str = "torch", *, wrt: Any = None, device: str = "cpu") -> Any:
+        """Return what is kept from the forward pass for the backward one, each piece of memory once.
+
+        Parameters
+        ----------
+        policy
+            ``"torch"``: what torch's autograd keeps, the copies that lay operands out included. ``"ideal"``: what the
+            gradients need, without such copies. ``"outputs"``: the output of each product. ``"pre_and_post"``: both
+            sides of each non-linearity.
+        wrt
+            Names of the inputs that need a gradient, as in `backward`.
+        device
+            ``"cpu"``: dropout keeps its mask in the dtype of its input, a norm its statistics in its own. ``"cuda"``:
+            masks take a byte an element, statistics are kept in fp32.
+
+        Returns
+        -------
+        A table by tensor, with a total in closed form that leaves parameters out; see `symacct.training.Residuals`.
+
+        Raises
+        ------
+        ConventionError
+            For an unknown policy or device.
+        GraphError
+            As `backward` does.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> account = sa.account(network, params=["w"])
+        >>> [account.residuals(policy).elements for policy in ("torch", "outputs", "pre_and_post")]
+        [b*d*(L + 1), L*b*d, 2*L*b*d]
+
+        """
+        from symacct.training import residuals
+
+        return residuals(self, policy, wrt, device)
+
 
 def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     """Return the passes of a training step; `wrt` are the inputs that need a gradient, see `Account.backward`."""
     from symacct.backward import joint
 
     both = joint(account.graph, wrt)
-    said = _assumption(account.graph, both, wrt)
+    said = assumption(account.graph, both, wrt)
 
     def under(graph: Graph, title: str) -> Any:
         return replace(account, source=graph, title=f"{title}{account.title}", order="", gradients=said)
@@ -93,7 +133,7 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     )
 
 
-def _assumption(graph: Graph, both: Joint, wrt: Sequence[str] | str | None) -> str:
+def assumption(graph: Graph, both: Joint, wrt: Sequence[str] | str | None) -> str:
     """Say what gets a gradient and by whose word: ``of w (the parameters)``."""
     if wrt is not None:
         why = "as asked"

@@ -11,7 +11,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """The turns back in the order in which they run, of which `main` repeats; and the slots filled in the end."""
+    """The turns from the last to the first, of which `main` repeats; and the slots filled in the end."""
 
     first: list[Key]
     main: Key
@@ -103,7 +103,7 @@ def through_repeat(
     """Return the gradients of what a repeat is given; see `symacct.backward.passes.propagate`."""
     loop = Loop(op, coming, propagate)
     start = (*coming[: loop.carry], *([None] * (len(loop.places) - loop.carry)))
-    turns = turns_of(op, loop, wanted, tuple(g is not None for g in start))
+    turns = turns_of(op, wanted, tuple(g is not None for g in start), loop.after)
     kept = _kept(builder, op, loop)
     back = {key: loop.back(part, kept) for key, part in loop.parts.items()}
     given = []
@@ -131,8 +131,19 @@ def through_repeat(
     return tuple(found)
 
 
-def turns_of(op: Op, loop: Loop, wanted: Needs, filled: Needs) -> Turns:
-    """Take back each kind of turn there is.
+def turns_of(op: Op, wanted: Needs, filled: Needs, after: Callable[[Key], Needs]) -> Turns:
+    """Go through the turns of a repeat from the last to the first.
+
+    Parameters
+    ----------
+    op
+        The repeat.
+    wanted
+        Which of its inputs need a gradient.
+    filled
+        Which slots are filled at the end.
+    after
+        Tells which are once a turn is gone through.
 
     Raises
     ------
@@ -140,33 +151,33 @@ def turns_of(op: Op, loop: Loop, wanted: Needs, filled: Needs) -> Turns:
         Where turns never become alike.
 
     """
-    n, needs = op.attrs["n"], by_turn(op, wanted)
+    n, needs, carry = op.attrs["n"], by_turn(op, wanted), op.attrs["carry"]
     steady = len(needs) - 1
 
     def key_of(turn: int, filled: Needs) -> Key:
-        return Key(needs[min(turn, steady)] + wanted[loop.carry :], filled)
+        return Key(needs[min(turn, steady)] + wanted[carry:], filled)
 
     if type(n) is int:
         keys = []
         for turn in reversed(range(n)):
             keys.append(key_of(turn, filled))
-            filled = loop.after(keys[-1])
+            filled = after(keys[-1])
         runs = [list(same) for _, same in groupby(keys)]
         longest = max(range(len(runs)), key=lambda i: len(runs[i]))
         first, last = ([key for run in some for key in run] for some in (runs[:longest], runs[longest + 1 :]))
         return Turns(first, runs[longest][0], last, filled)
     first, last = [], []
     main = key_of(steady, filled)
-    while loop.after(main) != main.filled:
+    while after(main) != main.filled:
         first.append(main)
-        main = key_of(steady, loop.after(main))
+        main = key_of(steady, after(main))
         if len(first) > TURNS:
             msg = f"{op.label}: which gradients there are changes from turn to turn; write such iterations out"
             raise GraphError(msg)
     filled = main.filled
     for turn in reversed(range(steady)):
         last.append(key_of(turn, filled))
-        filled = loop.after(last[-1])
+        filled = after(last[-1])
     return Turns(first, main, last, filled)
 
 
