@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.training.residuals import Residuals, residuals
+from symacct.training.kept import Residuals, residuals
 from symacct.training.step import Training, training
 
 __all__ = ["Residuals", "Training", "residuals", "training"]
