@@ -146,7 +146,7 @@ class Residuals:
         rows.append(["total", "", "", to_text(self.total()), ""])
         parts = self.by("what")
         rows += [
-            [f"  {what} in it", "", "", to_text(parts[what]), ""] for what in ("mask", "statistic") if what in parts
+            ["of which", what, "", to_text(parts[what]), ""] for what in ("mask", "statistic") if what in parts
         ]
         under = [
             ["policy", f"{self.policy}: {MEANING[self.policy]}"],
