@@ -145,9 +145,7 @@ class Residuals:
         rows = [[*_told(r), ", ".join(r.by)] for r in kept_rows]
         rows.append(["total", "", "", to_text(self.total()), ""])
         parts = self.by("what")
-        rows += [
-            ["of which", what, "", to_text(parts[what]), ""] for what in ("mask", "statistic") if what in parts
-        ]
+        rows += [["of which", what, "", to_text(parts[what]), ""] for what in ("mask", "statistic") if what in parts]
         under = [
             ["policy", f"{self.policy}: {MEANING[self.policy]}"],
             ["device", f"{self.device}: {DEVICES[self.device]}"],
