@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from html import escape
 
@@ -65,6 +66,20 @@ def _broken(cell: str, width: int) -> str:
             line = ""
         line += part
     return "\n".join([*lines, line])
+
+
+def footnote(text: str) -> str:
+    """Return a text below a table, one column in, broken at 80 columns; a name stays with its size.
+
+    Examples
+    --------
+    >>> print(footnote("NVIDIA H100 SXM5; b = 64, d = 4096"))
+     NVIDIA H100 SXM5; b = 64, d = 4096
+
+    """
+    kept = text.replace(" = ", "\0=\0")
+    filled = textwrap.fill(kept, WIDTH, initial_indent=" ", subsequent_indent=" ", break_long_words=False)
+    return filled.replace("\0", " ")
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:

@@ -37,7 +37,7 @@ class OnDevices:
             ``"apart"``: products on the matrix engine, all else on the vector engine in fp32 or wider; ``"matrix"``:
             everything on the one roof, as in the lecture.
         launch
-            Seconds to launch a kernel.
+            How long it takes to launch a kernel: seconds, or text such as ``"5 us"``.
         tile, units
             Products are computed in tiles such as ``(128, 256)``, `units` at once: sizes are rounded up.
 
@@ -98,7 +98,7 @@ class OnDevices:
         overlap
             ``"perfect"``: a kernel takes as long as its longest part; ``"none"``: its parts follow one another.
         communication
-            Seconds of communication that nothing hides.
+            How long communication takes that nothing hides: seconds, or text.
         sizes, **axes
             A number for every size.
 

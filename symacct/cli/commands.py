@@ -32,6 +32,7 @@ from symacct.cli.tables import (
     orders_latex,
     orders_text,
 )
+from symacct.cli.timed import timed
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.dtypes import table
 from symacct.expr import collect_sizes
@@ -49,6 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.add_typer(machines)
+app.add_typer(timed)
 
 
 def _version(*, wanted: bool) -> None:

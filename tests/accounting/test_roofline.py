@@ -251,7 +251,7 @@ def test_views_are_no_kernels() -> None:
         (lambda: square().roofline("h900"), HardwareError, "unknown device"),
         (lambda: square().roofline(3), ConventionError, "is no device"),
         (lambda: square().roofline("h100", engines="both"), ConventionError, "apart"),
-        (lambda: square().roofline("h100", launch=-1), SizeError, "negative"),
+        (lambda: square().roofline("h100", launch=-1), SizeError, "0 or more"),
         (lambda: square().roofline("h100", tile=0), SizeError, "tile"),
         (lambda: square().roofline("h100", tile=(128, 0)), SizeError, "tile"),
         (lambda: square().roofline("h100", units=132), SizeError, "beside tile"),

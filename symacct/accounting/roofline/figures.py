@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
 from symacct.expr import Expr, Number, collect_sizes, evaluate
-from symacct.show import table
+from symacct.show import footnote, table
 from symacct.units import Quantity, duration
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class RooflineFigures:
         head = table(["kernel", "FLOP/B", "bound", "of peak", "time", "share"], rows)
         ways = [[way, duration(float(best)), duration(float(worst))] for way, (best, worst) in self.times().items()]
         times = table(["run", "overlapped", "one after the other"], ways)
-        return f"{head}\n\n{times}\n\n {self.under}"
+        return f"{head}\n\n{times}\n\n{footnote(self.under)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON-able data; seconds as floats."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.numbers import concrete
 from symacct.accounting.roofline.figures import exactly
 from symacct.accounting.roofline.lanes import Kernel
-from symacct.errors import ConventionError, SizeError, one_of
+from symacct.errors import ConventionError, one_of
 from symacct.expr import Number, collect_sizes
-from symacct.show import table
-from symacct.units import duration
+from symacct.show import footnote, table
+from symacct.units import duration, quantity
 
 if TYPE_CHECKING:
     from symacct.accounting.roofline.core import Roofline
@@ -86,7 +86,7 @@ class Waterfall:
         rows.append(["predicted", duration(float(self.seconds)), "", f"{float(self.mfu):.1%}"])
         told = "with perfect overlap, so a bound" if self.overlap == "perfect" else "without overlap"
         out = table(["part", "time", "MFU", "left"], rows, self.title)
-        return f"{out}\n\n {self.under};\n {told}"
+        return f"{out}\n\n{footnote(f'{self.under}; {told}')}"
 
     __repr__ = __str__
 
@@ -133,10 +133,7 @@ def waterfall(
     if overlap not in OVERLAPS:
         msg = f"unknown overlap {overlap!r}; known: {one_of(OVERLAPS)}"
         raise ConventionError(msg)
-    waited = Fraction(getattr(communication, "value", communication))
-    if waited < 0:
-        msg = f"a communication of {communication!r} s; it takes no negative time"
-        raise SizeError(msg)
+    waited = Fraction(quantity(communication, "s").value)
     given = concrete(roof.account, collect_sizes(sizes, axes, roof.account.names))
     parts = [_part(roof, kernel, overlap, given) for kernel in roof.kernels]
     told = ", ".join(f"{name} = {size}" for name, size in given.items())

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from symacct.dtypes import AnyFormat, BlockFormat, Format, as_format
 from symacct.errors import ConventionError, DtypeError, SizeError, one_of
 from symacct.hardware import Device, device
+from symacct.units import quantity
 
 Engines: TypeAlias = Literal["apart", "matrix"]
 ENGINES: tuple[Engines, ...] = ("apart", "matrix")
@@ -116,6 +117,8 @@ def machine_of(
         For unknown engines.
     SizeError
         For a launch time below zero, tiles or units that are no positive integers, or units without a tile.
+    UnitError, MixedUnitsError
+        For a launch time that is no time.
 
     """
     found = device(chosen) if isinstance(chosen, str) else chosen
@@ -133,8 +136,5 @@ def machine_of(
     if units is not None and (sides is None or not whole(units)):
         msg = f"{units!r} units; it is how many tiles run at once, a positive integer beside tile=(128, 128)"
         raise SizeError(msg)
-    seconds = Fraction(getattr(launch, "value", launch))
-    if seconds < 0:
-        msg = f"a launch of {launch!r} s; it takes no negative time"
-        raise SizeError(msg)
+    seconds = Fraction(quantity(launch, "s").value)
     return Machine(found, compute, engines, seconds, None if sides is None else (sides[0], sides[1]), units)

@@ -1,0 +1,211 @@
+"""The commands about time on a device: rooflines, why not more, what bounds where, and this machine measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from symacct.accounting import FUSES, Account
+from symacct.api import account as account_of
+from symacct.cli.options import ConventionName, DtypeNames, Json, SizeWords, examples
+from symacct.cli.output import emit
+from symacct.cli.words import read_dtype, read_sizes
+from symacct.errors import ConventionError, SizeError
+from symacct.worked import account_of_file
+
+timed = typer.Typer(rich_markup_mode=None)
+
+WhatWord: TypeAlias = Annotated[
+    str, typer.Argument(metavar="PATTERN|FILE", help="A pattern in quotes, or a file of Python, or file.py:function.")
+]
+DeviceName: TypeAlias = Annotated[
+    str, typer.Option("--device", "-D", help="A device of `symacct devices`, or a TOML file of `symacct calibrate`.")
+]
+ComputeName: TypeAlias = Annotated[
+    str | None, typer.Option("--compute", help="Format of products; by default the widest of their operands.")
+]
+FuseName: TypeAlias = Annotated[
+    str, typer.Option("--fuse", help=f"Of a file, what shares a kernel: {', '.join(FUSES)}.")
+]
+LaunchTime: TypeAlias = Annotated[str, typer.Option("--launch", help="Time to launch a kernel, such as '5 us'.")]
+TileSize: TypeAlias = Annotated[
+    str | None, typer.Option("--tile", help="Products are computed in such tiles, as in 128x256: sizes are rounded up.")
+]
+UnitCount: TypeAlias = Annotated[
+    int | None, typer.Option("--units", help="So many tiles at once: their number is rounded up too.")
+]
+PlotPath: TypeAlias = Annotated[str | None, typer.Option("--plot", help="Draw it: a .svg, .png or .pdf file.")]
+
+
+def _account(what: str, sizes: dict[str, str], **options: str) -> tuple[Account, dict[str, str]]:
+    """Return the account and numbers for its sizes: none where some are no numbers, and are put into it."""
+    options["dtype"] = read_dtype(options["dtype"])  # type: ignore[assignment]
+    if ".py" not in what and options.pop("fuse") != "none":
+        msg = "--fuse is of a file; a pattern is one operation, or steps that do not share kernels"
+        raise ConventionError(msg)
+    account: Callable[..., Account] = account_of_file if ".py" in what else account_of
+    counted = account(what, **options)
+    if set(sizes) == set(counted.names) and all(size.isdecimal() for size in sizes.values()):
+        return counted, sizes
+    return (account(what, sizes=sizes, **options), {}) if sizes else (counted, {})
+
+
+def _tile(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    sides = text.lower().split("x")
+    if len(sides) > 2 or not all(side.strip().isdecimal() for side in sides):
+        msg = f"a tile of {text[:40]!r}; write 128x256, or 128 for a square"
+        raise SizeError(msg)
+    return int(sides[0]), int(sides[-1])
+
+
+def _drawn(path: str | None, what: Any, of: str | None = None) -> list[str]:
+    """Draw where a path is given; return what to say of it."""
+    if path is None:
+        return []
+    from symacct.plot import draw
+
+    return [f"drawn: {draw(what, path, of=of)}"]
+
+
+@timed.command(
+    epilog=examples(
+        "roofline 'i j, j k -> i k' i=n j=n k=n --device h100",
+        "roofline 'b d, d k -> b k' b=64 d=4096 k=4096 --device h100 --plot roof.svg",
+        "roofline graphs/mlp.py b=64 s=1024 d=4096 f=16384 --device h100 --of time --plot time.svg",
+    )
+)
+def roofline(
+    what: WhatWord,
+    sizes: SizeWords = None,
+    *,
+    device: DeviceName,
+    compute: ComputeName = None,
+    engines: Annotated[
+        str, typer.Option("--engines", help="apart: products and other work have roofs of their own; matrix: one roof.")
+    ] = "apart",
+    launch: LaunchTime = "0 s",
+    tile: TileSize = None,
+    units: UnitCount = None,
+    fuse: FuseName = "none",
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    of: Annotated[str, typer.Option("--of", help="What is drawn: roofline, or time by operation.")] = "roofline",
+    plot: PlotPath = None,
+    json: Json = False,
+) -> None:
+    """Print what bounds each operation on a device: formulas, and with a number for every size the times."""
+    counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
+    roof = counted.roofline(device, compute=compute, engines=engines, launch=launch, tile=_tile(tile), units=units)
+    answer = roof.at(sizes=given) if given or not counted.names or plot else roof
+    notes = _drawn(plot, answer, of)
+    emit(lambda: str(answer), answer.to_json, as_json=json, notes=notes)
+
+
+@timed.command(
+    epilog=examples(
+        "waterfall graphs/mlp.py b=64 s=1024 d=4096 f=16384 --device h100",
+        "waterfall graphs/mlp.py b=64 s=1024 d=4096 f=16384 --device h100 --launch '5 us' --plot why.svg",
+    )
+)
+def waterfall(
+    what: WhatWord,
+    sizes: SizeWords = None,
+    *,
+    device: DeviceName,
+    overlap: Annotated[
+        str, typer.Option("--overlap", help="perfect: a kernel takes what its longest part takes; none: the sum.")
+    ] = "perfect",
+    communication: Annotated[
+        str, typer.Option("--communication", help="Time of communication that nothing hides, such as '10 ms'.")
+    ] = "0 s",
+    compute: ComputeName = None,
+    launch: LaunchTime = "0 s",
+    tile: TileSize = None,
+    units: UnitCount = None,
+    fuse: FuseName = "none",
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    plot: PlotPath = None,
+    json: Json = False,
+) -> None:
+    """Print why a run does not reach the peak: products at the peak, what each loss adds, the MFU that is left."""
+    counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
+    fall = counted.mfu_bound(
+        device,
+        overlap=overlap,
+        communication=communication,
+        compute=compute,
+        launch=launch,
+        tile=_tile(tile),
+        units=units,
+        sizes=given,
+    )
+    emit(lambda: str(fall), fall.to_json, as_json=json, notes=_drawn(plot, fall))
+
+
+@timed.command(
+    epilog=examples(
+        "regimes 'b d, d k -> b k' k=4096 --over b,d",
+        "regimes 'b d, d k -> b k' k=8192 --over b,d --device h100 --plot map.svg",
+    )
+)
+def regimes(
+    what: WhatWord,
+    sizes: SizeWords = None,
+    *,
+    over: Annotated[str, typer.Option("--over", help="The size that varies, or two apart by a comma.")],
+    device: Annotated[
+        str | None, typer.Option("--device", "-D", help="A device: what bounds the time there, instead of terms.")
+    ] = None,
+    of: Annotated[str, typer.Option("--of", help="Without a device: bytes, flops or matmul_flops.")] = "bytes",
+    by: Annotated[
+        str | None, typer.Option("--by", help="What the terms are: op, kind, scope or family; tensors for bytes.")
+    ] = None,
+    fuse: FuseName = "none",
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    plot: PlotPath = None,
+    json: Json = False,
+) -> None:
+    """Print which term is the largest along one size, or in the plane of two, and the borders as formulas."""
+    axes = [name.strip() for name in over.split(",")]
+    given = read_sizes(sizes)
+    counted, _ = _account(what, {}, convention=convention, dtype=dtype, fuse=fuse)
+    if device is None:
+        found = counted.regimes(*axes, of=of, by=by, sizes=given)
+    elif by is not None or of != "bytes":
+        msg = "--of and --by choose terms; with a device the terms are what bounds the time"
+        raise ConventionError(msg)
+    else:
+        found = counted.roofline(device).regimes(*axes, sizes=given)
+    emit(lambda: str(found), found.to_json, as_json=json, notes=_drawn(plot, found))
+
+
+@timed.command(epilog=examples("calibrate", "calibrate --device cuda --save here.toml"))
+def calibrate(
+    *,
+    device: Annotated[str | None, typer.Option("--device", "-D", help="cpu or cuda; CUDA where there is one.")] = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="About how long each rate is measured.")] = 1.0,
+    save: Annotated[
+        str | None, typer.Option("--save", help="A .toml file to keep it in, for --device elsewhere.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure this machine: matrix peaks by format, the vector rate, and its bandwidth; needs torch."""
+    import sys
+
+    from symacct.measuring.calibration import calibrate as measured
+
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("measuring") as status:
+            found = measured(device, seconds=seconds, tell=lambda name: status.update(f"measured {name}"))
+    else:
+        found = measured(device, seconds=seconds)
+    notes = [] if save is None else [f"saved: {found.save(save)}"]
+    emit(lambda: str(found), found.to_json, as_json=json, notes=notes)
