@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakMethod
 
 from symacct.errors import GraphError, SizeError, SymacctError, UnknownOpError, one_of
 from symacct.expr import Size, as_size, names_in, substitute
@@ -40,6 +41,7 @@ class Builder:
         self.phase: Phase = "fwd"
         self.is_body = used is not None
         self.stated: list[str] = []
+        self.states = WeakMethod(self.state)
         self.refusal = ""
         """Why no operation can be added now."""
         self.likes = Likes()
@@ -176,9 +178,11 @@ class Builder:
         done = set(outputs)
         given = set(self.inputs)
         tensors = tuple(_in_its_role(t, yielded=t.id in done) if t.id not in given else t for t in self.tensors)
-        return Graph(
-            tensors, tuple(self.ops), tuple(self.inputs), tuple(outputs), tuple(dict.fromkeys([*self.stated, *stated]))
-        )
+        graph = Graph(tensors, tuple(self.ops), tuple(self.inputs), tuple(outputs), tuple(stated))
+        if not self.stated:
+            return graph
+        known = {str(c) for c in graph.conditions}
+        return graph._replace(stated=tuple(dict.fromkeys([*stated, *(s for s in self.stated if s not in known)])))
 
 
 def _in_its_role(tensor: Tensor, *, yielded: bool) -> Tensor:

@@ -11,7 +11,7 @@ from symacct.errors import ShapeError
 from symacct.rules.rule import check_sizes
 from symacct.symbolic.builder import caller
 from symacct.symbolic.products import einsum
-from symacct.symbolic.size import unwrap
+from symacct.symbolic.size import unwrap, wrap
 from symacct.symbolic.tensor import Symbolic, record
 
 
@@ -23,6 +23,10 @@ class SymbolicBackend(AbstractBackend):
     def is_appropriate_type(self, tensor: Any) -> bool:
         """Whether this backend handles a tensor."""
         return isinstance(tensor, Symbolic)
+
+    def shape(self, x: Symbolic) -> tuple[Any, ...]:
+        """Return sizes that state nothing when einops divides them: the shapes that it makes say it."""
+        return tuple(wrap(s, lambda: lambda _: None) for s in x.tensor.shape)
 
     def reshape(self, x: Symbolic, shape: Sequence[Any]) -> Any:
         """Split or merge axes."""

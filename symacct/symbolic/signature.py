@@ -57,7 +57,7 @@ def trace(
     values: dict[str, Any] = {}
     for argument in arguments:
         if argument.kind == "size":
-            values[argument.name] = _size(argument, given, shapes)
+            values[argument.name] = _size(argument, given, shapes, builder)
             continue
         value, dtype = _value(argument, given)
         if isinstance(value, Spec):
@@ -138,14 +138,14 @@ def _as_size(value: Any, name: str) -> Size:
     return unwrap(value) if type(value) is Dim else as_size(value, name)
 
 
-def _size(argument: _Argument, given: Mapping[str, Any], shapes: Shapes) -> Any:
+def _size(argument: _Argument, given: Mapping[str, Any], shapes: Shapes, builder: Builder) -> Any:
     """Return what a function gets for an argument that is a size; its own name where it has no value."""
     value = argument.value(given)
     if value is None or type(value) is int:
         return value
     size = _as_size(argument.name if value is EMPTY else value, argument.name)
     shapes.used.update(names_in(size))
-    return wrap(substitute(size, shapes.sizes))
+    return wrap(substitute(size, shapes.sizes), builder.states)
 
 
 def _value(argument: _Argument, given: Mapping[str, Any]) -> tuple[Any, str | None]:

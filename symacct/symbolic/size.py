@@ -7,26 +7,33 @@ einops checks sizes only when both are `int` for `isinstance`: with any other si
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from symacct.errors import SizeError, UndefinedSizeError
-from symacct.expr import Expr, Poly, Size, divide
+from symacct.expr import Expr, Poly, Size, add, divide, sign, whole_denominator
+
+State: TypeAlias = Callable[[], Callable[[str], None] | None]
+"""Refers to what adds a condition to a graph, as long as that is being built."""
 
 
 class Dim:
     """A size that is still an expression in names; arithmetic gives a `Dim`, or an `int` where it becomes one.
 
     ``//`` divides exactly, under the condition that it divides (see the graph's conditions), as einops needs;
-    `symacct.floordiv` and `symacct.ceildiv` round.
+    `symacct.floordiv` and `symacct.ceildiv` round. ``%`` is 0 under the same condition, which `state` adds to the graph
+    of the tensor whose size it is; a reference that is weak, since einops remembers sizes.
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("state", "value")
     value: Poly
+    state: State | None
 
-    def __init__(self, value: Poly) -> None:
+    def __init__(self, value: Poly, state: State | None = None) -> None:
         """Wrap an expression."""
         object.__setattr__(self, "value", value)
+        object.__setattr__(self, "state", state)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -45,7 +52,9 @@ class Dim:
 
     def _with(self, other: Any, make: Callable[[Size], Expr]) -> Any:
         """Return a size made with another one; a tensor knows itself what to do with a size."""
-        return NotImplemented if hasattr(other, "shape") else wrap(make(unwrap(other)))
+        if hasattr(other, "shape"):
+            return NotImplemented
+        return wrap(make(unwrap(other)), self.state or (other.state if type(other) is Dim else None))
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, lambda n: self.value + n)
@@ -67,17 +76,30 @@ class Dim:
 
     __truediv__, __rtruediv__ = __floordiv__, __rfloordiv__
 
-    def __mod__(self, _other: Any) -> int:
-        return 0
+    def __mod__(self, other: Any) -> Any:
+        return self._with(other, lambda n: self._remainder(self.value, n))
 
-    def __rmod__(self, _other: Any) -> int:
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(other, lambda n: self._remainder(n, self.value))
+
+    def _remainder(self, a: Size, b: Size) -> Expr:
+        """Return what is left of a division: known where the quotient is a number, else 0 under a condition."""
+        quotient = divide(a, b)
+        if not isinstance(quotient, Poly):
+            return add((a, -(math.floor(quotient) * b)))
+        whole, divisor = whole_denominator(quotient)
+        if divisor != 1:
+            state = self.state and self.state()
+            if state is None:
+                self._refuse(f"asked for the remainder of {a} by {b}, with")
+            state(f"{divisor} divides {-whole if sign(whole) == -1 else whole}")
         return 0
 
     def __pow__(self, exponent: int) -> Any:
-        return wrap(self.value**exponent)
+        return wrap(self.value**exponent, self.state)
 
     def __neg__(self) -> Any:
-        return wrap(-self.value)
+        return wrap(-self.value, self.state)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -119,8 +141,8 @@ class Dim:
         return format(repr(self.value), spec)
 
 
-def wrap(value: Expr) -> Any:
-    """Return a size as a shape shows it: an int, or a `Dim`.
+def wrap(value: Expr, state: State | None = None) -> Any:
+    """Return a size as a shape shows it: an int, or a `Dim`, which says by `state` under what it is divided.
 
     Raises
     ------
@@ -129,7 +151,7 @@ def wrap(value: Expr) -> Any:
 
     """
     if isinstance(value, Poly):
-        return Dim(value)
+        return Dim(value, state)
     if type(value) is int:
         return value
     msg = f"a size of {value} is not whole"

@@ -35,7 +35,7 @@ class Symbolic:
     @property
     def shape(self) -> tuple[Any, ...]:
         """The sizes: ints, or size objects that einops and arithmetic accept."""
-        return tuple(wrap(s) for s in self.tensor.shape)
+        return tuple(wrap(s, self.builder.states) for s in self.tensor.shape)
 
     @property
     def ndim(self) -> int:

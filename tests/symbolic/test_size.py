@@ -75,12 +75,58 @@ def test_powers_and_roots():
     assert wrap(read("-b")) == -B
 
 
-@pytest.mark.parametrize("a", [B, D - 3, 2 * B])
-def test_division_is_taken_to_be_exact(a):
-    """The condition is in what is made of it; nothing is left over."""
-    assert a % 2 == 0
-    assert 12 % a == 0
+def test_division_is_taken_to_be_exact():
+    """The condition is in what is made of it."""
     assert [str(c) for c in sa.account(lambda x: x.reshape(x.shape[0] // 2, 2), x="b").conditions] == ["2 divides b"]
+
+
+def test_a_remainder_that_is_known():
+    assert (4 * B) % 2 == (B * D) % B == 0
+    assert B % (2 * B) == B
+    assert (7 * B) % (3 * B) == B
+    for ask in (lambda: B % 2, lambda: 12 % B, lambda: (D - 3) % D):
+        with pytest.raises(UndefinedSizeError, match=r"asked for the remainder of .* still a name"):
+            ask()
+
+
+REMAINDERS = {
+    "of a name": (lambda n, _h: n % 2, "2 divides n"),
+    "by a name": (lambda n, h: n % h, "h divides n"),
+    "of a number": (lambda _n, h: 12 % h, "h divides 12"),
+    "what is missing": (lambda n, _h: -n % 64, "64 divides n"),
+    "of a sum": (lambda n, h: (n + h) % 4, "4 divides h + n"),
+    "reduced": (lambda n, _h: (6 * n) % 4, "2 divides 3*n"),
+}
+
+
+@pytest.mark.parametrize(("ask", "said"), REMAINDERS.values(), ids=REMAINDERS)
+def test_a_remainder_is_none_under_a_condition(ask, said):
+    def fn(x: "n", h: int):
+        assert ask(x.shape[0], h) == 0
+        return x * 2
+
+    made = sa.account(fn)
+    assert [str(c) for c in made.conditions] == [said]
+    with pytest.raises(SizeError, match="break a condition"):
+        made.at(sizes={n: size for n, size in (("n", 9), ("h", 5)) if n in made.names})
+
+
+def test_a_branch_on_a_remainder_holds_where_it_is_none():
+    def fn(x: "n"):
+        return x * 2 if x.shape[0] % 2 == 0 else x[:-1] * 2
+
+    assert [str(c) for c in sa.account(fn).conditions] == ["2 divides n"]
+    assert sa.account(fn, n=7).flops == 6
+    assert sa.account(fn, n="2*m").conditions == ()
+
+
+def test_what_the_shapes_say_is_said_once():
+    def fn(x: "b d", h: int):
+        assert x.shape[1] % h == 0
+        return einops.rearrange(x, "b (h k) -> b h k", h=h) * 2
+
+    assert [str(c) for c in sa.account(fn).conditions] == ["h divides d"]
+    assert sa.account(fn).graph.stated == ()
 
 
 ASKED = {
