@@ -97,12 +97,12 @@ def of_powers(powers: Monomial, right: Expr) -> Iterator[Finding]:
         return
     names = ", ".join(up or down)
     divided = all(_is_divided(a, right) for a in up or down)
+    inside = set(names_in(right))
     if down:
-        yield Finding("divided_twice" if divided else "axis_forgotten", names)
+        yield Finding("divided_twice" if divided or not inside & set(down) else "axis_forgotten", names)
     elif divided:
         yield Finding("division_forgotten", names)
     else:
-        inside = set(names_in(right))
         yield Finding("axis_twice" if all(a in inside for a in up) else "axis_extra", names)
 
 

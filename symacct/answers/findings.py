@@ -20,6 +20,7 @@ from symacct.answers.structure import (
     of_products,
     of_replaced,
     of_rounding,
+    of_steps,
     of_swaps,
 )
 from symacct.answers.terms import of_divisors, of_terms
@@ -38,8 +39,9 @@ _FOR_FORMULAS: tuple[Search, ...] = (
     of_ratio,
     of_products,
     of_swaps,
-    of_terms,
     of_dropped,
+    of_steps,
+    of_terms,
     of_replaced,
     of_limits,
     of_rounding,

@@ -50,14 +50,8 @@ def _fitted(case: Case, growing: tuple[str, ...]) -> tuple[Fraction, Monomial] |
 def _fitted_at(case: Case, growing: tuple[str, ...], sizes: dict[str, Fraction]) -> tuple[Fraction, Monomial] | None:
     far = {**sizes, **{g: sizes[g] * 2**_FAR for g in growing}}
     base = _ratio(case, far)
-    if len(growing) > 1:
-        further = _ratio(case, {**far, **{g: far[g] * 2**_STEP for g in growing}})
-        if abs(further / base - 1) > Fraction(1, 10**5):
-            return None
     powers: dict[str, int] = {}
     for n in case.names:
-        if n in growing and len(growing) > 1:
-            continue
         step = _STEP if n in growing else _SMALL_STEP
         exponent = _exponent(_ratio(case, {**far, n: far[n] * 2**step}) / base, step)
         if exponent is None:

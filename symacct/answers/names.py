@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from symacct.answers.aliases import CONCEPTS, names_of
 
-SYMBOL, ALIAS, CASE, SUBSCRIPT, LETTER, NEAR, UNKNOWN = 0, 10, 12, 14, 30, 60, 200
+SYMBOL, ALIAS, CASE, SUBSCRIPT, LETTER, PRODUCT, NEAR, UNKNOWN = 0, 10, 12, 14, 30, 70, 80, 200
 MAX_WORD = 60
 _FUNCTIONS = ("log", "sqrt", "lg", "ln")
 
@@ -56,7 +56,8 @@ class Names:
             return Piece("name", word, 0, len(word))
         key = fold(word)
         if len(key) > 1:
-            for table, cost in ((self.said, ALIAS), (self.folded, CASE), (self.aliases, ALIAS)):
+            brief = PRODUCT if len(word) == 2 and word.islower() else ALIAS  # bs is b*s before it is the batch size
+            for table, cost in ((self.said, ALIAS), (self.folded, CASE), (self.aliases, brief)):
                 if found := _one(table.get(key)):
                     return self._alias(word, found, cost)
                 if len(set(table.get(key, ()))) > 1:
@@ -154,7 +155,7 @@ class Names:
         text = word[start:end]
         if text in _FUNCTIONS and len(word) - len(text) > 0:
             return Piece("function", text, start, end, ALIAS)
-        if text == "x" and start and end < len(word) and "x" not in self.symbols and "X" not in self.symbols:
+        if text == "x" and end < len(word) and "x" not in self.symbols and "X" not in self.symbols:
             return Piece("times", "*", start, end, ALIAS)
         whole = self.whole(text) if text[0].isalpha() else None
         if whole:

@@ -52,8 +52,10 @@ def of_numbers(case: Case) -> Iterator[Finding]:
         yield Finding("off_by_one", f"{given} for {wanted}")
     yield from _powers(given, wanted, rooted=has_root(case.truth.tree))
     yield from _prefixes(c, case)
+    yield from _constants(c, case, above=8)
     yield from _factors(c, case)
     yield from _constants(c, case)
+    yield from _lost_terms(case)
     yield from _plain_ratio(c, case)
     if abs(c - 1) < Fraction(12, 100):
         yield Finding("rounded_inputs", f"{float(c - 1):+.1%}")
@@ -119,12 +121,16 @@ def _of_factor(value: Fraction, case: Case, *, less: bool) -> Iterator[Finding]:
         yield Finding("dtype_bytes", f"{1 / value if less else value}")
 
 
-def _constants(c: Fraction, case: Case) -> Iterator[Finding]:
-    """Yield a constant of the truth that was dropped or put in twice, or was replaced by a neighbour."""
+def _constants(c: Fraction, case: Case, above: int = 0) -> Iterator[Finding]:
+    """Yield a constant of the truth that was dropped or put in twice."""
     for leaf in _numbers(case.truth.tree):
         value = number(leaf)
-        if value not in (0, 1) and value > 0 and _is(c, value):
+        if value not in (0, 1) and value > above and _is(c, value):
             yield Finding("constant_dropped", leaf.text)
+
+
+def _lost_terms(case: Case) -> Iterator[Finding]:
+    """Yield a term of the truth without which it is the answer."""
     for node in nodes(case.truth.tree, ("+",)):
         for i, part in enumerate(node.parts):
             rest = node.parts[:i] + node.parts[i + 1 :]

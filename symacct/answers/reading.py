@@ -18,6 +18,8 @@ from symacct.answers.words import Words, sort_words
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
 
+_DIVISIONS = ("ambiguous_division", "missing_parentheses")
+
 
 class _Source(NamedTuple):
     """What is read: the text, its statement, and the question's symbols and unit."""
@@ -34,6 +36,8 @@ class _Way(NamedTuple):
 
     tight: bool = True
     whole: bool = False
+    sides: bool = False
+    """Whether a slash divides all that is before it by all that is behind."""
     convert: bool = True
 
 
@@ -79,12 +83,25 @@ def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, u
     source = _Source(text, split(tokens, names), names, wanted, noticed)
     main = _read(source, _Way())
     others = _alternatives(source, main)
-    return replace(main, alternatives=others)
+    return replace(main, alternatives=others, warnings=_with_both(main, others))
+
+
+def _with_both(main: Reading, others: tuple[Reading, ...]) -> tuple[Warned, ...]:
+    """Return the warnings, those of a division with both readings."""
+    missing = [w for o in others for w in o.warnings if w.code == "missing_parentheses"]
+    out: list[Warned] = []
+    for warned in (*missing, *main.warnings):
+        other = next((o for o in others if warned in o.warnings), None)
+        both = f"read as {main.formula}; may also mean {other.formula}: parentheses would tell" if other else ""
+        out.append(warned._replace(text=both) if both and warned.code in _DIVISIONS else warned)
+    return tuple(dict.fromkeys(out))
 
 
 def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
     """Read the text in each other way that gives another formula."""
-    ways = [_Way(whole=True)] if any(w.code == "two_readings" for w in main.warnings) else []
+    ways = [_Way(sides=True)] if _may_divide_sides(source) else []
+    if any(w.code == "two_readings" for w in main.warnings):
+        ways.append(_Way(whole=True))
     if any(w.code == "ambiguous_division" for w in main.warnings):
         ways.append(_Way(tight=False))
     if main.unit and source.wanted is None:
@@ -98,6 +115,17 @@ def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
         if other.formula != main.formula:
             out.setdefault(other.formula, other)
     return tuple(out.values())
+
+
+def _may_divide_sides(source: _Source) -> bool:
+    """Whether a formula is written in one run with sums on both sides of its only slash: ``2n-1/4n+2``."""
+    tokens = source.statement.formulas[-1][1]
+    signs = [t.text for t in tokens if t.kind == "sign"]
+    if signs.count("/") != 1 or set(signs) - set("+-/^*") or not all(t.glued for t in tokens[1:]):
+        return False
+    slash = next(i for i, t in enumerate(tokens) if t.text == "/")
+    sides = tokens[1:slash], tokens[slash + 1 :]
+    return all(any(t.text in ("+", "-") for t in side) for side in sides)
 
 
 def _read(source: _Source, way: _Way) -> Reading:
@@ -130,6 +158,13 @@ def _read(source: _Source, way: _Way) -> Reading:
 
 def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
     sorted_out = sort_words(tokens, words)
+    if way.sides:
+        slash = next(i for i, t in enumerate(sorted_out) if t.text == "/")
+        above, below = (parse(side, words.text).tree for side in (sorted_out[:slash], sorted_out[slash + 1 :]))
+        start = sorted_out[slash].start
+        what = "by the letter only the terms next to this slash are divided; parentheses would tell"
+        words.warnings.append(Warned("missing_parentheses", what, start, start + 1))
+        return joined("*", [above, inverse(below)])
     parsed = parse(sorted_out, words.text, tight=way.tight)
     for start in dict.fromkeys(parsed.ambiguous):
         words.warnings.append(

@@ -12,9 +12,12 @@ from symacct.answers.names import Names
 from symacct.answers.tokens import Token
 from symacct.answers.units import unit_of
 from symacct.answers.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
+from symacct.answers.words import spread_han
 
 RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
 _OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
+_SLOW = frozenset(["communication", "communications", "comm", "comms", "network", "memory", "bandwidth"])
+"""What something is bound by when a threshold is passed; of "communication bound when N > x" the bound is N < x."""
 FLIPPED = {"<": ">", ">": "<"}
 
 
@@ -33,8 +36,10 @@ class Statement:
 def split(tokens: list[Token], names: Names) -> Statement:
     """Split an answer into its formulas."""
     out = Statement()
+    tokens = spread_han(tokens)
     tokens = _without_comments(tokens, names, out)
-    tokens, out.condition = _cut_condition(tokens, names)
+    tokens, condition = _cut_condition(tokens, names, out)
+    out.condition = condition or out.condition
     segments = _segments(tokens)
     while len(segments) > 1 and not segments[0][1]:
         out.approximate |= segments[0][0] in ("≈", "→") or segments[1][0] in ("≈", "→")
@@ -49,12 +54,11 @@ def split(tokens: list[Token], names: Names) -> Statement:
         and segments[-1][1][0].kind == "word"
         and segments[-1][0] in "<>"
     ):
-        out.flipped = True
+        out.flipped = not out.flipped
         segments = [(segments[-1][0], segments[0][1]), *segments[1:-1]]
     out.approximate |= any(
         t.text.lower() in APPROXIMATE and not names.whole(t.text) for t in tokens if t.kind == "word"
     )
-    out.approximate |= any(t.kind == "han" and ("约" in t.text or "左右" in t.text) for t in tokens)
     out.formulas = segments
     return out
 
@@ -76,7 +80,7 @@ def _segments(tokens: list[Token]) -> list[tuple[str, list[Token]]]:
 
 def _is_label(tokens: list[Token]) -> bool:
     """Whether words only: a name, ``max batch size``, ``f(n)``, ``lambda B, D``."""
-    words = [t for t in tokens if t.kind in ("word", "han")]
+    words = [t for t in tokens if t.kind == "word"]
     signs = all(t.text in ("(", ")", ",", "_", "[", "]", "|") for t in tokens if t.kind == "sign")
     if not words or not signs or any(t.kind == "number" for t in tokens):
         return False
@@ -85,12 +89,15 @@ def _is_label(tokens: list[Token]) -> bool:
     )
 
 
-def _cut_condition(tokens: list[Token], names: Names) -> tuple[list[Token], list[Token]]:
+def _cut_condition(tokens: list[Token], names: Names, out: Statement) -> tuple[list[Token], list[Token]]:
     for i, token in enumerate(tokens):
-        if i == 0 or token.kind not in ("word", "han"):
+        if i == 0 or token.kind != "word":
             continue
-        word = token.text if token.kind == "word" else token.text[:1]
+        word = token.text
         if word.lower() in CONDITIONS and word not in names.symbols and not names.whole(word):
+            if _is_label(tokens[:i]) and any(t.text in RELATIONS for t in tokens[i:]):
+                out.flipped |= any(t.text.lower() in _SLOW for t in tokens[:i])
+                return _cut_condition(tokens[i + 1 :], names, out)
             cut = i - 1 if tokens[i - 1].text in (",", ";") else i
             return tokens[:cut], tokens[i + 1 :]
     return tokens, []
@@ -109,6 +116,8 @@ def _without_comments(tokens: list[Token], names: Names, out: Statement) -> list
         inside = tokens[at + 1 : end]
         if any(t.text in ("→", "∞") for t in inside):
             out.approximate = True
+        elif any(t.text == "=" for t in inside):
+            out.condition = inside
         elif len(inside) == 1 and unit_of(inside[0].text):
             if kept[-1].kind == "word" and unit_of(kept[-1].text):
                 kept[-1] = kept[-1]._replace(text=inside[0].text)
@@ -123,11 +132,11 @@ def _comment_end(tokens: list[Token], at: int, names: Names) -> int:
         return 0
     end = next((i for i in range(at + 1, min(len(tokens), at + 12)) if tokens[i].text == ")"), 0)
     inside = tokens[at + 1 : end] if end else []
-    if any(t.text in ("→", "∞") for t in inside):
+    if any(t.text in ("→", "∞", "=") for t in inside):
         return end
-    words = [t for t in inside if t.kind in ("word", "han")]
+    words = [t for t in inside if t.kind == "word"]
     if not words or len(words) != len(inside):
         return 0
     meant = any(names.whole(t.text) or set(t.text) <= set(names.symbols) for t in words)
-    prose = all(len(t.text) > 1 or t.kind == "han" for t in words)
+    prose = all(len(t.text) > 1 or not t.text.isascii() for t in words)
     return end if prose and not meant else 0

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from symacct.answers.case import Case
-from symacct.answers.factors import of_ratio
+from symacct.answers.factors import of_number, of_ratio
 from symacct.answers.grammar import joined
 from symacct.answers.limits import same_limit
 from symacct.answers.printing import written
 from symacct.answers.reading import names_in, replaced
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
-from symacct.expr import monomial, multiply, product, split_content, terms_of
+from symacct.expr import Expr, monomial, multiply, product, split_content, terms_of
 from symacct.expr.tree import Leaf, Node, Tree
 
 _OTHER = {"max": "min", "min": "max"}
@@ -31,6 +31,9 @@ def of_extremes(case: Case) -> Iterator[Finding]:
         for part in node.parts:
             if case.equals(exchanged(whole, node, part)):
                 yield Finding("branch_only", written(part))
+            elif (c := case.constant_ratio(exchanged(whole, node, part))) and c.denominator <= 12 >= c.numerator:
+                yield Finding("branch_only", written(part))
+                yield from of_number(c, case)
     yield from _of_branches(case)
 
 
@@ -83,15 +86,21 @@ def of_swaps(case: Case) -> Iterator[Finding]:
             )
 
 
+def of_steps(case: Case) -> Iterator[Finding]:
+    """Yield N taken for N - 1."""
+    for a in _names(case):
+        if case.equals(replaced(case.truth.tree, a, Node("+", (_leaf(a), Leaf("number", "1", 0)), 0))):
+            yield Finding("off_by_one", f"{a} for {a} - 1")
+
+
 def of_replaced(case: Case) -> Iterator[Finding]:
-    """Yield a size that is left out, off by one, or taken for another."""
+    """Yield a size that is left out, or taken for another."""
     tree = case.truth.tree
     for a in _names(case):
         if case.equals(replaced(tree, a, Leaf("number", "1", 0))):
             yield Finding("axis_forgotten", a)
-        for step in ("1", "-1"):
-            if case.equals(replaced(tree, a, Node("+", (_leaf(a), Leaf("number", step, 0)), 0))):
-                yield Finding("off_by_one", f"{a} for {a} {'+' if step == '-1' else '-'} 1")
+        if case.equals(replaced(tree, a, Node("+", (_leaf(a), Leaf("number", "-1", 0)), 0))):
+            yield Finding("off_by_one", f"{a} - 1 for {a}")
         for b in case.names:
             if a != b and case.equals(replaced(tree, a, _leaf(b))):
                 yield Finding("axis_swapped", f"{b} for {a}")
@@ -113,11 +122,12 @@ def of_limits(case: Case) -> Iterator[Finding]:
     growing = tuple(dict.fromkeys(names_in(case.truth.tree)))
     if case.mode != "exact" or not growing:
         return
+    gone = tuple(g for g in growing if g not in names_in(case.tree))
     try:
-        if same_limit(case.tree, case.truth.tree, case.names, growing) or any(
-            same_limit(case.tree, case.truth.tree, case.names, (g,)) for g in growing
-        ):
-            yield Finding("leading_term_only")
+        for grows in (growing, gone, *((g,) for g in gone)):
+            if grows and same_limit(case.tree, case.truth.tree, case.names, grows):
+                yield Finding("leading_term_only")
+                return
     except SymacctError:
         return
 
@@ -144,11 +154,18 @@ def of_products(case: Case) -> Iterator[Finding]:
         yield Finding("sum_for_product")
     if case.answer is None or case.right is None or len(terms_of(case.right)) < 2:
         return
+    if () in terms_of(case.right):  # times one is a term dropped
+        return
     content, common, rest = split_content(case.right)
-    terms = terms_of(rest)
-    factors = [multiply(c, monomial(m)) for m, c in terms.items()]
-    if all(m for m in terms) and product([content, monomial(common), *factors]) == case.answer:
+    shared = [content, monomial(common), *_factors(rest)]
+    whole = all(e > 0 for _, e in common) and all(terms_of(rest))
+    if product(_factors(case.right)) == case.answer or (whole and product(shared) == case.answer):
         yield Finding("product_for_sum")
+
+
+def _factors(x: Expr) -> list[Expr]:
+    """Return the terms of a sum as expressions."""
+    return [multiply(c, monomial(m)) for m, c in terms_of(x).items()]
 
 
 def _is_sum_of_shares(case: Case) -> bool:
@@ -158,7 +175,7 @@ def _is_sum_of_shares(case: Case) -> bool:
     (right,) = terms_of(case.right)
     wanted = dict(right)
     shares = [dict(m) for m in terms_of(case.answer)]
-    return all(s and s != wanted and all(wanted.get(n) == e for n, e in s.items()) for s in shares)
+    return all(s and s != wanted and all(abs(wanted.get(n, 0)) == e for n, e in s.items()) for s in shares)
 
 
 def _leaf(name: str) -> Leaf:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
+from symacct.answers.algebra import expression
 from symacct.answers.case import Case, Monomial
 from symacct.answers.factors import is_gated, of_powers
+from symacct.answers.grammar import inverse, joined
+from symacct.answers.growth import of_leading
 from symacct.answers.structure import of_limits
 from symacct.answers.types import Finding
-from symacct.expr import Expr, Number, add, monomial, multiply, power, terms_of, to_text
+from symacct.expr import Expr, Number, add, monomial, multiply, terms_of, to_text
 from symacct.expr.poly import join, whole
+from symacct.expr.tree import Leaf, Node, Tree
 
 Term = tuple[Monomial, Number]
 _MOST_TERMS = 60
@@ -33,6 +36,8 @@ def of_terms(case: Case) -> Iterator[Finding]:
     if not pairs:
         yield from _whole_terms(surplus, lacking, case)
         return
+    if lacking and not surplus and all(not m or c < 0 for m, c in lacking):
+        yield from of_leading(case)  # the lower terms were left out as well
     if surplus:
         yield Finding("extra_term", _sum(surplus))
     if lacking:
@@ -111,9 +116,6 @@ def _named(terms: list[Term], case: Case) -> str:
 
 
 def _same(part: object, total: Expr) -> bool:
-    from symacct.answers.algebra import expression
-    from symacct.expr.tree import Leaf, Node
-
     return isinstance(part, Leaf | Node) and expression(part) == total
 
 
@@ -127,8 +129,12 @@ def _sum(terms: list[Term]) -> str:
 
 def of_divisors(case: Case) -> Iterator[Finding]:
     """Yield how the terms below a fraction differ, where both are one over a sum."""
-    if case.answer is None or case.right is None or 0 in (case.answer, case.right):
-        return
-    upside = replace(case, answer=power(case.answer, -1), right=power(case.right, -1))
+    upside = case.of(_inverted(case.tree), _inverted(case.truth.tree))
     for finding in of_terms(upside):
-        yield finding._replace(about=f"{finding.about} (of one over it)")
+        yield finding._replace(about=f"{finding.about}, in one over it")
+
+
+def _inverted(tree: Tree) -> Tree:
+    """Return one over a tree, with what stands below a fraction on top."""
+    parts = tree.parts if isinstance(tree, Node) and tree.operator == "*" else (tree,)
+    return joined("*", [p.parts[-1] if isinstance(p, Node) and p.operator == "/" else inverse(p) for p in parts])

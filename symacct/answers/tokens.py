@@ -78,18 +78,34 @@ def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:
     cleaned = clean(text)
     lexer = _Lexer(text, cleaned)
     lexer.run(*_undecorated(cleaned.text))
-    return lexer.out, (*cleaned.warnings, *lexer.warnings)
+    return _folded(lexer.out), (*cleaned.warnings, *lexer.warnings)
+
+
+def _folded(tokens: list[Token]) -> list[Token]:
+    r"""Read ``|Vocab|``, a number of things, as Vocab, and ``\mu s`` as one unit."""
+    out: list[Token] = []
+    for token in tokens:
+        if token.text == "|" and len(out) > 1 and out[-1].kind == "word" and out[-2].text == "|":
+            out[-2:] = [out[-1]._replace(glued=out[-2].glued)]
+        elif token.text in ("s", "sec") and out and out[-1].text == "μ":
+            out[-1] = out[-1]._replace(text="μs", end=token.end)
+        else:
+            out.append(token)
+    return out
 
 
 def _undecorated(text: str) -> tuple[int, int]:
-    """Return where the text starts and ends without Markdown's stars, bullets and a trailing comment."""
+    """Return where the text starts and ends without Markdown's stars and quotes, and without a trailing comment."""
     comment = text.find(" #")
     end = len(text) if comment < 0 or "\\" in text else comment
     start = 0
-    while start < end and text[start] in " \u00a0*_>":
+    while start < end and text[start] in " >":
         start += 1
-    while end > start and text[end - 1] in " \u00a0*.,;!?":
+    while end > start and text[end - 1] in " .,;!?":
         end -= 1
+    for mark in ("**", "__", "*", "_"):
+        if text.startswith(mark, start) and text.endswith(mark, start, end) and end - start > 2 * len(mark):
+            return start + len(mark), end - len(mark)
     return start, end
 
 
@@ -171,6 +187,13 @@ class _Lexer:
 
     def _sign(self, found: re.Match[str]) -> int:
         sign = _SAME_SIGN.get(found[0], found[0])
+        if (
+            sign == "*"
+            and not self.text[found.end() :].strip(" .")
+            and self.original[self.places[found.start()]] in "×✕"
+        ):
+            self._emit("word", "times", found.start(), found.end())  # 33.1×
+            return found.end()
         if sign == "~":  # a space of LaTeX between two glued pieces, else "about"
             after = self.text[found.end() : found.end() + 1]
             if self.glued and self.out and after.isalnum():

@@ -34,6 +34,12 @@ SUFFIXES: dict[str, int] = {
     "mn": 6,
     "bn": 9,
     "tn": 12,
+    "kilo": 3,
+    "mega": 6,
+    "giga": 9,
+    "tera": 12,
+    "peta": 15,
+    "exa": 18,
     "thousand": 3,
     "million": 6,
     "billion": 9,
@@ -104,7 +110,7 @@ def unit_of(word: str) -> Unit | None:
         return Unit(word, Fraction(_TIMES[lower]), (("s", 1),))
     if lower in NOUNS:
         return Unit(word, Fraction(1), (), NOUNS[lower])
-    if word == "%":
+    if word == "%" or lower in ("percent", "pct"):
         return Unit(word, Fraction(1, 100), (("share", 1),))
     plain = _plain(word)
     return plain or _prefixed(word)

@@ -27,11 +27,11 @@ FUNCTIONS: dict[str, str] = {
     "int": "floor",
     "trunc": "floor",
     "float": "same",
-    "round": "same",
 }
 ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
 PROSE = frozenset(
     listed("""a an the is are about approximately approx roughly around circa ca of total overall answer ans final
+    return memory compute cost space growth complexity asymptotically exactly
     result equals equal so thus hence or that we get gives it in all only just dense constant
     约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""")
 )

@@ -15,6 +15,7 @@ from symacct.answers.units import SUFFIXES, Unit, unit_of
 from symacct.answers.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, ORDERS, PER, PROSE
 from symacct.errors import AnswerError, caret
 
+_SPELLED = frozenset(w for w in SUFFIXES if len(w) > 3)
 _ENDS = frozenset([")", "]", "}", "⌉", "⌋", "%"])
 
 
@@ -46,7 +47,6 @@ class Words(NamedTuple):
 
 def sort_words(tokens: list[Token], words: Words) -> list[Token]:
     """Return tokens for the grammar: numbers, names, calls, units and signs; a trailing condition is left out."""
-    tokens = _spread_han(tokens)
     out: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -78,12 +78,12 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if before is not None and before.kind == "number" and (power := _power_of_ten(token, after, words)):
         out[-1] = before._replace(text=scaled(before.text, power), end=token.end)
         return at + 1
-    if behind and (unit := _unit(token, before, words)):
-        out.append(token._replace(kind="unit", text=unit))
-        return _more_unit(tokens, at + 1, out)
-    if word in ("x", "X") and not words.is_name(word) and behind and after is not None:
+    if word in ("x", "X") and not words.is_name(word) and behind and after is not None and after.kind != "sign":
         out.append(token._replace(kind="sign", text="*"))
         return at + 1
+    if behind and (unit := _unit(token, before, words, last=after is None)):
+        out.append(token._replace(kind="unit", text=unit))
+        return _more_unit(tokens, at + 1, out)
     if word.lower() in PROSE and not words.is_name(word) and not words.splits(word):
         return at + 1
     out.extend(_names(token, words))
@@ -96,11 +96,13 @@ def _opens(token: Token | None) -> bool:
 
 def _power_of_ten(token: Token, after: Token | None, words: Words) -> int:
     word = token.text
-    if word not in SUFFIXES or word in words.names.symbols:
+    if (word not in SUFFIXES and word.lower() not in _SPELLED) or word in words.names.symbols:
         return 0
     if len(word) > 1 or not word.isascii():
-        return SUFFIXES[word]
+        return SUFFIXES.get(word) or SUFFIXES[word.lower()]
     if words.is_name(word) or words.names.whole(word):
+        return 0
+    if word in "PEG" and (after is None or unit_of(after.text) is None):
         return 0
     if word == "B" and (_counts_bytes(words.wanted) or (after is not None and after.text in ("/", "per"))):
         return 0
@@ -115,7 +117,7 @@ def _counts_bytes(unit: Unit | None) -> bool:
     return unit is not None and dict(unit.dims).get("byte", 0) > 0
 
 
-def _unit(token: Token, before: Token | None, words: Words) -> str:
+def _unit(token: Token, before: Token | None, words: Words, *, last: bool) -> str:
     """Return the unit that a word is, or nothing where it is a name, or could only be guessed to be a unit."""
     word = token.text
     unit = unit_of(word)
@@ -123,9 +125,12 @@ def _unit(token: Token, before: Token | None, words: Words) -> str:
         return ""
     if (not unit.dims or len(word) == 1) and words.is_name(word):
         return ""
+    wanted = words.wanted is not None and unit.dims == words.wanted.dims
+    if last and wanted and not token.glued:
+        return word
     if len(word) == 1 and not (before is not None and before.kind == "number") and words.names.whole(word):
         return ""
-    if len(word) == 1 and words.names.whole(word) and not (words.wanted and unit.dims == words.wanted.dims):
+    if len(word) == 1 and words.names.whole(word) and not wanted:
         return ""
     return word
 
@@ -191,7 +196,7 @@ def _is_symbol_like(word: str) -> bool:
     return short or "_" in word or any(c.isdecimal() for c in word)
 
 
-def _spread_han(tokens: list[Token]) -> list[Token]:
+def spread_han(tokens: list[Token]) -> list[Token]:
     """Cut runs of Chinese into words by the longest that is known; what is not known is dropped as prose."""
     out: list[Token] = []
     for token in tokens:

@@ -1,0 +1,129 @@
+"""Texts as people write them, each with the formula it must be read as, worked out by Python's own parser."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import symacct as sa
+from symacct.answers.evaluate import evaluate
+from symacct.errors import AnswerError
+from verify.answers import formulas
+from verify.answers.formulas import parsed, value
+
+TEXTS = json.loads((Path(formulas.__file__).parent / "texts.json").read_text(encoding="utf-8"))["texts"]
+PRIMES = (3, 5, 7, 11, 13, 17, 19, 23)
+BWC = {"B": "batch", "W": "bytes/s", "C": "FLOP/s"}
+
+
+def python(form):
+    return parsed(form.replace("min(", "Min(").replace("max(", "Max("))
+
+
+@pytest.mark.parametrize(("text", "symbols", "unit", "form"), TEXTS, ids=[t[0] for t in TEXTS])
+def test_text_is_read_as_the_formula(text, symbols, unit, form):
+    reading = sa.read_answer(text, symbols, unit=unit)
+    if text in ("12P", "2P+2P+8P"):  # an amount a parameter: the comparison takes the letter off
+        assert reading.unknown == ("P",)
+        return
+    assert not reading.unknown
+    for shift in range(3):
+        sizes = {n: PRIMES[(i + shift) % len(PRIMES)] for i, n in enumerate(symbols)}
+        wanted = float(value(python(form), sizes))
+        assert math.isclose(float(evaluate(reading.tree, sizes)), wanted, rel_tol=1e-9), reading.formula
+
+
+@pytest.mark.parametrize(
+    ("text", "both"),
+    [
+        ("T/8D", ("T/(8*D)", "T*D/8")),
+        ("1/2D", ("1/(2*D)", "1*D/2")),
+        ("2D-1/4D+2", ("2*D - 1/(4*D) + 2", "(2*D - 1)/(4*D + 2)")),
+    ],
+)
+def test_an_ambiguous_division_is_reported_with_both_readings(text, both):
+    reading = sa.read_answer(text, "T D")
+    assert (reading.formula, reading.alternatives[0].formula) == both
+    warned = reading.warnings[0]
+    assert all(form in warned.text for form in both)
+    assert text[warned.start : warned.end] == "/"
+
+
+def test_letters_that_are_also_one_name_are_reported_with_both_readings():
+    reading = sa.read_answer("BW/C", BWC)
+    assert (reading.formula, reading.alternatives[0].formula) == ("B*W/C", "W/C")
+    assert [w.code for w in reading.warnings] == ["two_readings"]
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("6ND", "exact"), ("~6ND", "approximate"), ("≈ 6ND", "approximate"), ("→ 6ND", "approximate"), ("O(ND)", "order")],
+)
+def test_the_mode_is_what_the_marks_say(text, mode):
+    assert sa.read_answer(text, "N D").mode == mode
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("N_DP < 1 + BW/C", "<"),
+        (r"N \le 1 + \frac{BW}{C}", "<"),
+        ("N ≳ BW/C", ">"),
+        ("1 + BW/C > N", "<"),
+        ("N > 1 + BW/C", ">"),
+        ("communication bound when N > 1 + BW/C", "<"),
+        ("1 + BW/C", ""),
+    ],
+)
+def test_the_direction_of_a_threshold_is_kept(text, relation):
+    assert sa.read_answer(text, BWC).relation == relation
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("2*vocab_sise*D", "near_miss"),
+        ("2*vocab_size*D", "alias"),
+        ("8,5 + V + D", "decimal_comma"),
+        ("V\u200bD", "invisible"),
+    ],
+)
+def test_a_guess_is_warned_of_at_its_place(text, code):
+    reading = sa.read_answer(text, {"V": "vocab_size", "D": "d_model"})
+    warned = next(w for w in reading.warnings if w.code == code)
+    assert 0 <= warned.start < warned.end <= len(text)
+
+
+def test_an_unknown_symbol_is_kept_and_named():
+    reading = sa.read_answer("2BDKX", "B D K")
+    assert (reading.formula, reading.unknown) == ("2*B*D*K*X", ("X",))
+
+
+@pytest.mark.parametrize(
+    ("text", "culprit"),
+    [
+        ("2*(B", "("),
+        ("2**", "the formula ends"),
+        ("", "nothing"),
+        ("banana", "banana"),
+        ("B 2", "2"),
+        ("∞", "infinity"),
+        ("5!B", "!"),
+    ],
+)
+def test_what_is_no_formula_is_refused_with_the_culprit(text, culprit):
+    with pytest.raises(AnswerError, match=r"cannot read the answer") as caught:
+        sa.read_answer(text, "B")
+    assert culprit in str(caught.value)
+
+
+def test_the_expression_is_sympy_and_the_rest_is_json():
+    import sympy
+
+    reading = sa.read_answer("min(2BD, B^2)/3", "B D")
+    B, D = sympy.symbols("B D")
+    assert reading.expression == sympy.Min(2 * B * D, B**2) / 3
+    assert json.loads(json.dumps(reading.to_json()))["formula"] == "min(2*B*D, B**2)/3"
