@@ -6,13 +6,13 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from symacct.cli.machine_tables import device_json, device_text, devices_json, devices_text, peaks_json, peaks_text
 from symacct.cli.options import Json, examples
 from symacct.cli.output import emit
 from symacct.cli.words import read_values
 from symacct.errors import EquationError
 from symacct.hardware import device as device_of
 from symacct.hardware import devices as all_devices
+from symacct.hardware.render import devices_text, peaks_json, peaks_text
 from symacct.runs import Run, training_run
 
 machines = typer.Typer(rich_markup_mode=None)
@@ -37,8 +37,8 @@ def days(values: ValueWords = None, *, of: Wanted = None, json: Json = False) ->
     """Print how long a training run takes; with the days given, what is open instead: tokens, devices, mfu, cost.
 
     Quantities: params, tokens, factor, layers, width, context, flops_per_token, flops, devices, device, dtype, peak,
-    mfu, recompute, hfu, throughput, time (days, hours, seconds), device_time (gpu_hours), price, cost. 0.3..0.5 is a
-    range.
+    mfu, recompute, hfu, throughput, device_throughput, time (days, hours, seconds), device_time (gpu_hours), price,
+    cost. 0.3..0.5 is a range.
     """
     _print_run(_asked(values, "time", of), as_json=json)
 
@@ -81,9 +81,9 @@ def devices(
     """Print devices: memory, bandwidth, peaks; of those that are named every figure with its source."""
     if names:
         found = [device_of(name) for name in names]
-        emit(lambda: "\n\n".join(map(device_text, found)), lambda: [device_json(d) for d in found], as_json=json)
+        emit(lambda: "\n\n".join(map(str, found)), lambda: [d.to_json() for d in found], as_json=json)
     else:
-        emit(lambda: devices_text(all_devices()), lambda: devices_json(all_devices()), as_json=json)
+        emit(lambda: devices_text(all_devices()), lambda: [d.to_json() for d in all_devices()], as_json=json)
 
 
 @machines.command(epilog=examples("peak h100 bf16", "peak rtx4090 fp16 --accumulation fp16", "peak h100"))
@@ -97,5 +97,8 @@ def peak(
 ) -> None:
     """Print the peak of a device for a dtype, dense and with sparsity, and its ridge: peak over bandwidth."""
     found = device_of(name)
-    peaks = found.peaks if dtype is None else (found.peak(dtype, engine=engine, accumulation=accumulation),)  # type: ignore[arg-type]
+    if dtype is None:
+        peaks = found.select(engine=engine, accumulation=accumulation)
+    else:
+        peaks = (found.peak(dtype, engine=engine, accumulation=accumulation),)
     emit(lambda: peaks_text(found, peaks), lambda: peaks_json(found, peaks), as_json=json)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from symacct.errors import HardwareError, nearest, one_of
 from symacct.hardware.load import Entries, read_entries
-from symacct.hardware.types import Device, Engine, Link
+from symacct.hardware.types import Device, Link
 from symacct.units import Quantity
 
 _LARGEST = 1_000_000
@@ -149,7 +149,7 @@ def _from_file(text: str) -> Device:
 
 
 def peak(
-    name: str | Path | Device, dtype: object, *, engine: Engine | None = None, accumulation: str | None = None
+    name: str | Path | Device, dtype: object, *, engine: str | None = None, accumulation: str | None = None
 ) -> Quantity:
     """Return the dense peak of a device in FLOP/s for a dtype, never a bare one.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from symacct.dtypes import as_format, as_plain_format
 from symacct.errors import HardwareError, nearest, one_of
@@ -117,7 +117,7 @@ class Link:
         return self.one_way[0].quantity * self.count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Device:
     """What a device can do at most, as its makers state it or as it was measured.
 
@@ -161,7 +161,7 @@ class Device:
         """Bytes/s from and to the memory."""
         return self.bandwidths[0].quantity
 
-    def peak(self, dtype: object, *, engine: Engine | None = None, accumulation: str | None = None) -> Peak:
+    def peak(self, dtype: object, *, engine: str | None = None, accumulation: str | None = None) -> Peak:
         """Return the peak of a dtype.
 
         Parameters
@@ -180,23 +180,46 @@ class Device:
             Where there is none; lists what there is.
 
         """
-        if engine is not None and engine not in ENGINES:
+        found = self.select(dtype, engine=engine, accumulation=accumulation)
+        return min(found, key=lambda p: (ENGINES.index(p.engine), -as_plain_format(p.accumulation).bits))
+
+    def select(
+        self, dtype: object | None = None, *, engine: str | None = None, accumulation: str | None = None
+    ) -> tuple[Peak, ...]:
+        """Return all peaks of a dtype, an engine and a format of sums, each where it is given; as `peak` otherwise."""
+        if engine not in (None, *ENGINES):
             raise HardwareError(f"unknown engine {engine!r}; known: {one_of(ENGINES)}")
-        wanted, sums = as_format(dtype).name, accumulation and as_format(accumulation).name
+        wanted, sums = (name if name is None else as_format(name).name for name in (dtype, accumulation))
         able = [p for p in self.peaks if engine in (None, p.engine) and sums in (None, p.accumulation)]
-        found = [p for p in able if p.dtype == wanted]
+        found = [p for p in able if wanted in (None, p.dtype)]
         if not found and dtype in _WIDTHS:  # a width alone; the peak says which format of it
             found = [p for p in able if p.dtype.startswith(f"{dtype}_")]
         if not found:
             asked = ", ".join(filter(None, (wanted, sums and f"{sums} sums", engine)))
             known = "; ".join(p.label for p in self.peaks)
-            hint = nearest(wanted, [p.dtype for p in self.peaks])
+            hint = nearest(wanted or "", [p.dtype for p in self.peaks])
             raise HardwareError(f"{self.name} has no peak of {asked}.{hint} It has {known}")
-        return min(found, key=lambda p: (ENGINES.index(p.engine), -as_plain_format(p.accumulation).bits))
+        return tuple(found)
 
-    def ridge(self, dtype: object, *, engine: Engine | None = None, accumulation: str | None = None) -> Quantity:
+    def ridge(self, dtype: object, *, engine: str | None = None, accumulation: str | None = None) -> Quantity:
         """Return the intensity at which computing takes as long as moving: ``peak / bandwidth``, in FLOP/B.
 
         Parameters are those of `peak`.
         """
         return self.peak(dtype, engine=engine, accumulation=accumulation).speed / self.bandwidth
+
+    def __str__(self) -> str:
+        """Print every figure with its source."""
+        from symacct.hardware.render import device_text
+
+        return device_text(self)
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return f"<Device {self.name}: {self.title}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every figure in base units with its source and evidence; of a list the first counts."""
+        from symacct.hardware.render import device_json
+
+        return device_json(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from symacct.errors import EquationError, SizeError, SymacctError, nearest, one_of
@@ -12,6 +13,8 @@ from symacct.runs.utilisation import checked_utilisation
 from symacct.units import Quantity, Range, read_range, read_unit, split_number
 
 Value = Quantity | Range
+
+_LARGEST = Fraction(10**36)
 
 
 def read_given(known: Mapping[str, Any], dtype: str) -> tuple[dict[str, Value], dict[str, str]]:
@@ -69,4 +72,6 @@ def _checked(name: str, value: Value) -> Value:
             checked_utilisation(float(end), name)
         if end.value == 0 and VARIABLES[name].default != 0:
             raise SizeError("it is 0; a quantity of a run is above 0")
+        if end.value and not 1 / _LARGEST < end.value < _LARGEST:
+            raise SizeError(f"{end} is beyond what a run can have")
     return value

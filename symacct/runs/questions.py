@@ -17,6 +17,7 @@ from symacct.runs.utilisation import checked_utilisation
 from symacct.units import Quantity, Range
 
 _WANTED = ("time", "mfu", "tokens", "devices", "params", "cost")
+_MOST_RANGES = 8
 _ATTENTION = {"layers", "width", "context"}
 _FORWARD: dict[str, Number] = {"factor": 2, "attention_factor": 4}
 
@@ -33,8 +34,8 @@ def training_run(target: str | None = None, *, dtype: str = "bf16", **known: Any
     **known
         Quantities by name, as numbers, or as text with units and ranges (``tokens="15T"``, ``mfu="0.3..0.5"``):
         params, tokens, factor, layers, width, context, attention_factor, attention, flops_per_token, flops, devices,
-        peak, mfu, recompute, hfu, throughput, time (or days, hours, seconds), device_time (or gpu_hours), price
-        (``"$2/h"``), cost. `device` is the name of one, or a `Device`, in place of `peak`.
+        peak, mfu, recompute, hfu, throughput, device_throughput, time (or days, hours, seconds), device_time (or
+        gpu_hours), price (``"$2/h"``), cost. `device` is the name of one, or a `Device`, in place of `peak`.
 
     Returns
     -------
@@ -119,6 +120,8 @@ def _numbers(value: Value, unit: int = 1) -> float | tuple[float, float]:
 
 def _corners(given: Mapping[str, Value]) -> list[dict[str, Number]]:
     """Take each end of each range with each end of the others: every quantity is monotonic in between."""
+    if sum(isinstance(value, Range) for value in given.values()) > _MOST_RANGES:
+        raise EquationError(f"more than {_MOST_RANGES} ranges in one question")
     ends = [[(name, end) for end in (v if isinstance(v, Range) else (v,))] for name, v in given.items()]
     return [{name: Fraction(end.value) for name, end in corner} for corner in itertools.product(*ends)]
 

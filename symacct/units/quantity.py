@@ -15,6 +15,7 @@ _PREFIXES = tuple((n, p) for p, n in reversed(DECIMAL.items()))
 _BINARY = tuple((n, p) for p, n in reversed(BINARY.items()))
 _MANY = ((10**12, "trillion "), (10**9, "billion "), (10**6, "million "))
 _HOUR = 3600
+_HUGE = 10**27
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,11 +102,11 @@ class Quantity:
         if self.unit == "B":
             decimal, binary = _scaled(self.value, _PREFIXES, "B"), _scaled(self.value, _BINARY, "B")
             return decimal if binary == decimal else f"{decimal} ({binary})"
-        if self.unit == "s":
+        if self.unit == "s" and self.value < _HUGE:
             return duration(float(self.value))
-        if self.unit == "$":
+        if self.unit == "$" and self.value < _HUGE:
             return f"${float(self.value):,.2f}"
-        if self.unit == "$/s":
+        if self.unit == "$/s" and self.value < _HUGE:
             return f"${float(self.value) * _HOUR:.4g}/h"
         if self.unit in ("param", "token", "token/s"):
             return _scaled(self.value, _MANY, self.unit.replace("token", "tokens").replace("param", "params"))
@@ -124,9 +125,9 @@ def _ratio(a: float | Fraction, b: float | Fraction) -> float | Fraction:
 
 
 def _scaled(value: float | Fraction, prefixes: tuple[tuple[int, str], ...], unit: str) -> str:
-    if prefixes and value >= 10**27:
+    if value >= _HUGE:
         n = Fraction(value)
-        return f"{Decimal(n.numerator) / n.denominator:.3e} {unit}"
+        return f"{Decimal(n.numerator) / n.denominator:.3e} {unit}".rstrip()
     for scale, prefix in prefixes:
         if value >= scale:
             return f"{float(value / scale):.3f} {prefix}{unit}"

@@ -95,7 +95,7 @@ def _read(text: str, unit: str | None) -> Quantity:
         raise SizeError(f"{text[:60]!r} is no quantity; write a number and a unit, such as '80 GB' or '3.35 TB/s'")
     value = read(found["number"])
     if isinstance(value, Poly) or value < 0:
-        raise SizeError(f"{text[:60]!r} is negative")
+        raise SizeError(f"{text[:60]!r} is negative; a range is written 0.3..0.5")
     bytes_alone = found["rest"] == "B" and found["space"] and unit is None
     many, rest = (1, "B") if bytes_alone else _many(found["rest"], text, "$" if found["dollar"] else unit)
     rest = (found["dollar"] or "") + rest

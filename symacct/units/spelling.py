@@ -31,6 +31,8 @@ _PLAIN: dict[str, tuple[Fraction | int, str]] = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), (1, "s")),
     **dict.fromkeys(("min", "minute", "minutes"), (60, "s")),
     **dict.fromkeys(("h", "hr", "hour", "hours"), (_HOUR, "s")),
+    **dict.fromkeys((f"{d}-{h}" for d in ("GPU", "gpu", "device") for h in ("h", "hour", "hours")), (_HOUR, "s")),
+    **dict.fromkeys(("PF-day", "PF-days"), (10**15 * _DAY, "FLOP")),
     **dict.fromkeys(("d", "day", "days"), (_DAY, "s")),
     **dict.fromkeys(("week", "weeks"), (7 * _DAY, "s")),
     **dict.fromkeys(("year", "years"), (365 * _DAY, "s")),

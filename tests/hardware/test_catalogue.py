@@ -152,6 +152,58 @@ def test_a_width_alone_is_the_format_that_the_device_has():
         sa.peak("mi300x", "fp8_e4m3fn")
 
 
+# bits of the memory bus, and Gbit/s of each
+BUSES = {
+    "v100": (4096, 2 * 0.876),
+    "t4": (256, 10),
+    "a100": (5120, 2 * 1.593),
+    "a100-40gb": (5120, 2 * 1.215),
+    "a100-pcie-40gb": (5120, 2 * 1.215),
+    "h100": (5120, 5.24),
+    "h200": (6144, 6.25),
+    "b200": (8192, 8),
+    "l4": (192, 12.5),
+    "l40s": (384, 18),
+    "rtx4090": (384, 21),
+    "rtx5090": (512, 28),
+    "mi250x": (8192, 3.2),
+    "mi250x-die": (4096, 3.2),
+    "mi300x": (8192, 5.2),
+    "mi325x": (8192, 6),
+    "mi355x": (8192, 8),
+    "gaudi2": (6 * 1024, 3.2),
+    "gaudi3": (8 * 1024, 3.6),
+    "m1": (128, 4.266),
+    "m1-max": (512, 6.4),
+    "m2-ultra": (1024, 6.4),
+    "m4-max": (512, 8.533),
+    "cpu": (8 * 64, 4.8),
+}
+
+
+@pytest.mark.parametrize("name", BUSES)
+def test_a_bandwidth_is_the_bus_times_the_rate_of_a_pin(name):
+    """Makers round by up to 3 %."""
+    bits, rate = BUSES[name]
+    assert float(sa.device(name).bandwidth) == pytest.approx(bits * rate * 10**9 / 8, rel=0.025)
+
+
+def test_peaks_are_selected():
+    h100 = sa.device("h100")
+    assert {p.engine for p in h100.select("bf16")} == {"matrix", "vector"}
+    assert {p.dtype for p in h100.select(accumulation="fp16")} == {"fp16"}
+    assert h100.select() == h100.peaks
+    with pytest.raises(HardwareError, match="tpu-v3 has no peak of vector"):
+        sa.device("tpu-v3").select(engine="vector")
+
+
+def test_a_device_is_shown():
+    h100 = sa.device("h100")
+    assert repr(h100) == "<Device h100: NVIDIA H100 SXM5>"
+    assert str(h100).startswith("h100: NVIDIA H100 SXM5\n Matrix peaks are at 1.83 GHz")
+    assert h100.to_json()["memory"][0]["value"] == 80e9
+
+
 def test_the_engines_are_apart():
     h100 = sa.device("h100")
     assert h100.peak("fp32").engine == "vector"

@@ -32,6 +32,7 @@ RUN = {
     "time": Fraction(1800 * 50, 750),
     "device_time": Fraction(1800 * 50, 250),
     "throughput": Fraction(50 * 750, 1800 * 50),
+    "device_throughput": Fraction(50 * 250, 1800 * 50),
     "price": 2,
     "cost": 720,
 }

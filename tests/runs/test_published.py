@@ -65,7 +65,7 @@ def test_mpt():
     The parameters of the larger are recalled.
     """
     small = {"params": 6_658_859_008, "layers": 32, "width": 4096, "context": 2048}
-    got = sa.mfu(**small, throughput=10_643, devices=1, peak="989.4 TFLOP/s")
+    got = sa.mfu(**small, device_throughput=10_643, peak="989.4 TFLOP/s")
     assert got == pytest.approx(0.4644, abs=5e-5)
     large = sa.training_run(
         "hfu",
@@ -73,8 +73,7 @@ def test_mpt():
         layers=48,
         width=7168,
         context=2048,
-        throughput=865,
-        devices=1,
+        device_throughput="865 tok/s",
         device="a100-40gb",
         recompute="1/3",
     )
@@ -85,7 +84,7 @@ def test_mpt():
 @pytest.mark.parametrize(("throughput", "percent"), [(5762, 33.7), (6667, 39.0)])
 def test_llama_31_8b_in_torchtitan(throughput, percent):
     """Row 71, of 989e12."""
-    got = sa.mfu(flops_per_token=5.7914e10, throughput=throughput, devices=1, peak="989 TFLOP/s")
+    got = sa.mfu(flops_per_token=5.7914e10, device_throughput=throughput, peak="989 TFLOP/s")
     assert 100 * got == pytest.approx(percent, abs=0.05)
 
 
@@ -116,7 +115,7 @@ def test_megatron_counts_eight_with_recompute(params, tokens, devices, speed, da
 def test_llama_1_65b():
     """Row 75: 380 tokens a second and A100."""
     known = {"params": 65_285_660_672, "layers": 80, "width": 8192, "context": 2048, "device": "a100"}
-    run = sa.training_run("time", **known, tokens="1.4T", throughput=380 * 2048, devices=2048)
+    run = sa.training_run("time", **known, tokens="1.4T", device_throughput=380, devices=2048)
     assert float(run["time"]) / 86_400 == pytest.approx(20.8, abs=0.05)
     assert 100 * float(run["mfu"]) == pytest.approx(49.7, abs=0.05)
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from symacct.hardware import Device, Figure, Link, Peak
+from symacct.hardware.types import Device, Figure, Link, Peak
 from symacct.show import WIDTH, table
 from symacct.units import Quantity
 
@@ -69,11 +69,6 @@ def _plain(quantity: Quantity) -> str:
     """Print with all digits that sources differ in."""
     scale, unit = {"FLOP/s": (10**12, "TFLOP/s"), "B/s": (10**9, "GB/s")}.get(quantity.unit, (0, ""))
     return f"{float(quantity / scale):,.8g} {unit}" if scale else str(quantity)
-
-
-def devices_json(devices: Sequence[Device]) -> list[dict[str, Any]]:
-    """Return devices with every figure."""
-    return [device_json(device) for device in devices]
 
 
 def device_json(device: Device) -> dict[str, Any]:
