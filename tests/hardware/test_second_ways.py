@@ -1,4 +1,4 @@
-"""Every kind of figure of the catalogue in a second way: from parts of the chip, from headlines, from others' tables."""
+"""Figures of the catalogue in a second way: from parts of the chip, from headlines, from what others print."""
 
 from __future__ import annotations
 
