@@ -92,6 +92,14 @@ class MissingPackageError(SymacctError):
     """An optional package is needed and not installed; says which extra brings it."""
 
 
+class FileError(SymacctError):
+    """A file that is not read: not there, too large, not text, or broken."""
+
+
+class KeyFileError(SymacctError):
+    """A key that answers cannot be graded with; says the line."""
+
+
 class StudentError(SymacctError):
     """Code of a student that does not load, raises, or runs over a limit."""
 

@@ -8,6 +8,7 @@ import typer
 
 from symacct import __version__
 from symacct.api import account as account_of
+from symacct.cli.grading import assignments
 from symacct.cli.machines import machines
 from symacct.cli.options import (
     ConventionName,
@@ -51,6 +52,7 @@ app = typer.Typer(
 )
 app.add_typer(machines)
 app.add_typer(timed)
+app.add_typer(assignments)
 
 
 def _version(*, wanted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import re
 import shlex
@@ -20,16 +21,19 @@ COMMANDS = (
     *("flops", "bytes", "intensity", "account", "orders", "bound", "explain", "compare", "dtypes"),
     *("days", "mfu", "devices", "peak"),
     *("roofline", "waterfall", "regimes", "calibrate"),
+    *("grade", "ask"),
 )
-GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
+ROOT = Path(__file__).resolve().parents[2]
 MATMUL = "b d, d k -> b k"
 CHAIN = "i j, j k, k l -> i l"
 
 
 @pytest.mark.parametrize("name", [c for c in COMMANDS if c != "calibrate"])  # which measures for long
 def test_every_example_in_help_runs(run, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "graphs").symlink_to(GRAPHS)
+    for folder in ("graphs", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)  # where they draw
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody answers
     shown = run(name, "--help")
     assert (shown.code, shown.err) == (0, "")
     examples = re.findall(r"^ +symacct (.*)$", shown.out, re.MULTILINE)

@@ -1,0 +1,166 @@
+"""The commands about assignments: grade answers, try a key against itself, ask its questions."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from symacct.cli.options import Json, examples
+from symacct.cli.output import emit
+from symacct.errors import ConventionError, FileError, nearest, one_of
+
+if TYPE_CHECKING:
+    from symacct.grading import Graded, Key
+
+KeyFile: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="The key: a file of TOML.")]
+Language: TypeAlias = Annotated[str, typer.Option("--lang", help="Language of verdicts and reports: en, zh.")]
+assignments = typer.Typer(rich_markup_mode=None)
+
+
+@assignments.command(
+    epilog=examples(
+        "grade examples/lecture/key.toml examples/lecture/answers",
+        "grade examples/lecture/key.toml examples/lecture/answers/class.csv --lang zh",
+        "grade --lint examples/lecture/key.toml",
+    )
+)
+def grade(
+    key: KeyFile,
+    answers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ANSWERS", help="Files (.toml .json .csv .md) or folders of them, one student or many."),
+    ] = None,
+    *,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a page of HTML.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write points for a gradebook.")] = None,
+    gradescope: Annotated[Path | None, typer.Option("--gradescope", help="Write Gradescope's results.json.")] = None,
+    lang: Language = "en",
+    lint: Annotated[bool, typer.Option("--lint", help="Try the key against itself instead.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes; one a core without.", min=1)] = None,
+    json: Json = False,
+) -> None:
+    """Grade answers against a key; nothing in an answer is ever run.
+
+    Exit code 0 whatever the answers are, 2 for a key, a file or an option that does not do.
+    """
+    from symacct.grading import grade as grade_all
+    from symacct.grading import read_key, read_submissions
+    from symacct.grading.summary import to_text
+
+    check_language(lang)
+    read = read_key(key)
+    if lint:
+        if answers or report or csv or gradescope:
+            msg = "--lint tries the key alone; leave the answers and the reports out"
+            raise FileError(msg)
+        _lint(read, as_json=json)
+        return
+    if not answers:
+        msg = "no answers to grade: name a file or a folder, or try the key with --lint"
+        raise FileError(msg)
+    from symacct.grading.writing import check_places
+
+    reports = {"html": report, "csv": csv, "gradescope": gradescope}
+    check_places([path for path in reports.values() if path], map(Path, (key, *answers)))
+    submissions = read_submissions(answers, tuple(q.id for q in read.questions))
+    with _bar() as progress:
+        graded = grade_all(read, submissions, jobs=jobs or os.cpu_count() or 1, progress=progress)
+    _write(read, graded, {form: path for form, path in reports.items() if path}, lang)
+    from symacct.grading.reports import to_json
+
+    emit(lambda: to_text(read, graded, lang), lambda: to_json(read, graded, lang), as_json=json)
+    _complain(graded)
+
+
+def _write(key: Key, graded: list[Graded], reports: dict[str, Path], language: str) -> None:
+    from symacct.grading.page import to_html
+    from symacct.grading.reports import to_csv, to_gradescope
+    from symacct.grading.writing import write_all
+
+    forms: dict[str, Callable[[], str]] = {
+        "html": lambda: to_html(key, graded, language),
+        "csv": lambda: to_csv(key, graded),
+        "gradescope": lambda: json_format.dumps(to_gradescope(key, graded, language), indent=2) + "\n",
+    }
+    write_all({path: forms[form]() for form, path in reports.items()})
+
+
+def _complain(graded: list[Graded]) -> None:
+    from symacct.grading.display import visible
+
+    for g in graded:
+        for line in (g.submission.problem, *(f"{g.submission.source}: {note}" for note in g.submission.notes)):
+            if line:
+                sys.stderr.write(f"symacct: {visible(line)}\n")
+
+
+def _lint(key: Key, *, as_json: bool) -> None:
+    from symacct.grading import lint as lint_key
+    from symacct.grading.summary import lint_text
+
+    linted = lint_key(key)
+    emit(
+        lambda: lint_text(key, linted),
+        lambda: {"tried": linted.tried, "complaints": [c._asdict() for c in linted.complaints]},
+        as_json=as_json,
+    )
+    if linted.complaints:
+        raise typer.Exit(2)
+
+
+def check_language(language: str) -> None:
+    """Check that there are words in a language.
+
+    Raises
+    ------
+    ConventionError
+        Lists the languages.
+
+    """
+    from symacct.grading.types import LANGUAGES
+
+    if language not in LANGUAGES:
+        msg = f"no language {language[:60]!r}; known: {one_of(LANGUAGES)}.{nearest(language, LANGUAGES)}"
+        raise ConventionError(msg)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far the work is, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("grading", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@assignments.command(epilog=examples("ask examples/lecture/key.toml", "ask examples/lecture/key.toml --lang zh"))
+def ask(key: KeyFile, *, lang: Language = "en", json: Json = False) -> None:
+    """Ask the questions of a key one by one, and tell at once what is wrong with an answer.
+
+    With --json the answers come a line each, and what became of them is printed at the end.
+    """
+    from symacct.grading import read_key
+    from symacct.grading.asking import ask as ask_all
+    from symacct.grading.reports import to_json
+
+    check_language(lang)
+    read = read_key(key)
+
+    def write(line: str) -> None:
+        (sys.stderr if json else sys.stdout).write(line + "\n")
+
+    done = ask_all(read, lambda: input("> " if sys.stdin.isatty() else ""), write, lang)
+    if json:
+        emit(str, lambda: to_json(read, [done], lang), as_json=True)

@@ -1,0 +1,113 @@
+"""Prove a key against itself: its right forms are accepted, its wrong forms rejected for the reason given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from symacct.answers import Verdict
+from symacct.answers.question import Question as Judged
+from symacct.grading.marking import judge_safely
+from symacct.grading.truths import judged_by
+from symacct.grading.types import Key, Question
+
+
+class Complaint(NamedTuple):
+    """Something that a key says and that does not hold."""
+
+    question: str
+    line: int
+    text: str
+
+
+class Linted(NamedTuple):
+    """What was tried of a key, and what did not hold."""
+
+    tried: int
+    complaints: tuple[Complaint, ...]
+
+
+def lint(key: Key) -> Linted:
+    """Try everything that a key says of itself.
+
+    For each question: the truth and the forms under `right` are accepted; those under `conventions` are wrong, and
+    right under that convention; those under `wrong` are rejected, and the code that is given is that of the likeliest
+    mistake; every symbol is used, and no form has another one.
+
+    Parameters
+    ----------
+    key
+        From `read_key`.
+
+    Returns
+    -------
+    Linted
+
+    Examples
+    --------
+    >>> from symacct.grading.types import Truth
+    >>> question = Question("q", {"": "?"}, Truth("formula", "2*n"), {"n": ""}, right=("n + n", "3n"), line=4)
+    >>> for complaint in lint(Key({"": ""}, (question,), "key.toml")).complaints:
+    ...     print(complaint.question, complaint.text)
+    q the right form '3n' is rejected: factor, at n=2: 6, not 4
+
+    """
+    tried = 0
+    complaints: list[Complaint] = []
+    for question in key.questions:
+        judged = judged_by(question)
+        for complaint in _tries(question, judged):
+            tried += 1
+            if complaint:
+                complaints.append(Complaint(question.id, question.line, complaint))
+    return Linted(tried, tuple(complaints))
+
+
+def _tries(question: Question, judged: Judged) -> Iterator[str]:
+    """Yield a complaint, or nothing, for each thing that was tried."""
+    yield _accepted(judged, judged.truth.text, "its own truth")
+    for form in question.right:
+        yield _accepted(judged, form, "the right form")
+    for name, form in question.conventions.items():
+        verdict = judge_safely(form, judged)
+        if verdict.correct:
+            yield f"{form!r}, right under {name!r}, is the truth itself"
+        else:
+            under = verdict.other_convention or "none"
+            yield "" if under == name else f"{form!r} should be right under {name!r}, and is under {under}"
+    for form, code in question.wrong.items():
+        yield _rejected(judge_safely(form, judged), form, code)
+    yield from _names(question, judged)
+
+
+def _accepted(judged: Judged, form: str, what: str) -> str:
+    verdict = judge_safely(form, judged)
+    return "" if verdict.correct else f"{what} {form!r} is rejected: {_why(verdict)}"
+
+
+def _rejected(verdict: Verdict, form: str, code: str) -> str:
+    if verdict.correct:
+        return f"the wrong form {form!r} is accepted ({verdict.proof})"
+    found = (*verdict.mistakes[:1], *([verdict.other_convention] if verdict.other_convention else []))
+    if code and code not in found:
+        return f"the wrong form {form!r} should be {code!r}, and is {' or '.join(found) or 'rejected without a reason'}"
+    return ""
+
+
+def _names(question: Question, judged: Judged) -> Iterator[str]:
+    """Every symbol is used somewhere, and every form has the question's symbols only."""
+    forms = (judged.truth.text, question.truth.text, *question.right, *question.conventions.values(), *question.wrong)
+    for symbol in question.symbols:
+        used = symbol in question.at or symbol in question.var or any(symbol in form for form in forms)
+        yield "" if used else f"the symbol {symbol!r} stands in no truth and in no form"
+    for form, code in question.wrong.items():
+        reading = judge_safely(form, judged).reading
+        if reading and reading.unknown and code != "unknown_symbol":
+            yield f"the wrong form {form!r} has {', '.join(reading.unknown)}, none of the symbols"
+
+
+def _why(verdict: Verdict) -> str:
+    if verdict.problem:
+        return verdict.problem.partition("\n")[0]
+    reasons = [*verdict.mistakes[:1], str(verdict.counterexample or "")]
+    return ", ".join(r for r in reasons if r) or "no reason is known"

@@ -1,0 +1,121 @@
+"""What students handed in: files of a folder, one a student or one with many, each read for itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from symacct.errors import FileError, SymacctError, nearest, one_of
+from symacct.grading.files import read_text
+from symacct.grading.layouts import Handed, from_csv, from_json, from_toml
+from symacct.grading.markdown import from_markdown
+from symacct.grading.types import Submission
+
+READERS: Mapping[str, Callable[[str, str, tuple[str, ...]], list[Handed]]] = {
+    ".csv": from_csv,
+    ".json": from_json,
+    ".markdown": from_markdown,
+    ".md": from_markdown,
+    ".toml": from_toml,
+}
+MOST_FILES = 20_000
+SHOWN = 200
+
+
+def read_submissions(paths: Iterable[str | Path], questions: tuple[str, ...]) -> list[Submission]:
+    """Return what was handed in, by student; one file that does not read takes nothing from the others.
+
+    Parameters
+    ----------
+    paths
+        Files, and folders of files (not the folders in them). By the end of its name a file is CSV, JSON, Markdown or
+        TOML; of a folder other files are left out.
+    questions
+        The ids of the key.
+
+    Returns
+    -------
+    list of Submission
+        Sorted by student. What cannot be graded has a `problem`; a student that two files name has one too, and none
+        of the two counts.
+
+    Raises
+    ------
+    FileError
+        If there is nothing at a path, or nothing to read in a folder.
+
+    """
+    found = [s for file in _files(paths) for s in _submissions(file, questions)]
+    by_student: dict[str, list[Submission]] = {}
+    for submission in found:
+        by_student.setdefault(submission.student, []).append(submission)
+    return [_one(several) for _, several in sorted(by_student.items())]
+
+
+def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if not os.path.lexists(path):
+            msg = f"there is nothing at {str(path)!r}"
+            raise FileError(msg)
+        if not path.is_dir() or path.is_symlink():
+            yield path
+            continue
+        inside = sorted(f for f in path.iterdir() if f.suffix.lower() in READERS and not f.name.startswith("."))
+        if not inside:
+            msg = f"no answers in {str(path)!r}: its files end in {one_of(READERS)}"
+            raise FileError(msg)
+        if len(inside) > MOST_FILES:
+            msg = f"{len(inside):,} files in {str(path)!r}; at most {MOST_FILES:,} are graded at a time"
+            raise FileError(msg)
+        yield from inside
+
+
+def _submissions(file: Path, questions: tuple[str, ...]) -> list[Submission]:
+    own_name = file.stem or file.name
+    reader = READERS.get(file.suffix.lower())
+    try:
+        if reader is None:
+            msg = f"{file.name} ends in none of {one_of(READERS)}"
+            raise FileError(msg)
+        handed = reader(read_text(file), file.name, questions)
+    except SymacctError as error:
+        return [Submission(own_name, {}, file.name, str(error))]
+    if not handed:
+        return [Submission(own_name, {}, file.name, f"{file.name} holds no answers")]
+    return [_known(h, h.student or own_name, file.name, questions) for h in handed]
+
+
+def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]) -> Submission:
+    """Keep the answers to the key's questions, and note the others; ids may differ in case and blanks."""
+    ids = {_folded(q): q for q in questions}
+    answers: dict[str, str] = {}
+    notes = list(handed.notes)
+    problem = handed.problem
+    for name, answer in handed.answers:
+        question = ids.get(_folded(name))
+        if question is None:
+            notes.append(f"the key has no question {name[:60]!r}.{nearest(name, questions)}")
+        elif question in answers:
+            problem = problem or f"the question {question!r} is answered twice"
+        else:
+            answers[question] = answer
+    if not answers and not problem:
+        problem = "none of the key's questions is answered; they are " + one_of(questions)
+    if problem and not problem.startswith(source):
+        problem = f"{source}: {problem}"
+    return Submission(" ".join(student.split())[:SHOWN], {} if problem else answers, source, problem, tuple(notes))
+
+
+def _folded(name: str) -> str:
+    return "".join(name.split()).casefold()
+
+
+def _one(several: list[Submission]) -> Submission:
+    if len(several) == 1:
+        return several[0]
+    sources = ", ".join(dict.fromkeys(s.source for s in several))
+    first = several[0]
+    return first._replace(
+        answers={}, problem=f"{first.student[:60]!r} handed in {len(several)} times ({sources}); leave one"
+    )
