@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from symacct.hardware.catalogue import device, devices, link, load_devices, peak
-from symacct.hardware.types import Clocked, Device, Engine, Figure, Link, Peak, Source
+from symacct.hardware.figures import Clocked, Engine, Figure, Link, Peak, Source
+from symacct.hardware.types import Device
 
 __all__ = [
     "Clocked",

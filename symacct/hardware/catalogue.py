@@ -8,8 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from symacct.errors import HardwareError, nearest, one_of
+from symacct.hardware.figures import Link
 from symacct.hardware.load import Entries, read_entries
-from symacct.hardware.types import Device, Link
+from symacct.hardware.types import Device
 from symacct.units import Quantity
 
 _LARGEST = 1_000_000

@@ -7,7 +7,8 @@ from typing import Any
 
 from symacct.errors import HardwareError, nearest, one_of
 from symacct.hardware.checks import amount, check_keys, format_name, tables, text, texts, whole_number
-from symacct.hardware.types import ENGINES, Clocked, Device, Figure, Link, Peak, Source
+from symacct.hardware.figures import ENGINES, Clocked, Figure, Link, Peak, Source
+from symacct.hardware.types import Device
 
 
 class Reader:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from symacct.errors import HardwareError, one_of
 from symacct.hardware.checks import check_keys, table, tables, text, texts
 from symacct.hardware.entries import Reader
-from symacct.hardware.types import EVIDENCE, Device, Link, Source
+from symacct.hardware.figures import EVIDENCE, Link, Source
+from symacct.hardware.types import Device
 
 
 class Entries(NamedTuple):

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from symacct.hardware.types import Device, Figure, Link, Peak
+from symacct.hardware.figures import Figure, Link, Peak
+from symacct.hardware.types import Device
 from symacct.show import WIDTH, table
 from symacct.units import Quantity
 

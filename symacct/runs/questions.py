@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from symacct.errors import EquationError, SymacctError, one_of
 from symacct.hardware import Device, device
-from symacct.runs.equations import Number, solve
+from symacct.runs.equations import Number
 from symacct.runs.given import Value, read_given
 from symacct.runs.run import Run
-from symacct.runs.training import EQUATIONS, VARIABLES
-from symacct.runs.utilisation import checked_utilisation
+from symacct.runs.solving import corners_of, joined, solved
+from symacct.runs.training import VARIABLES
 from symacct.units import Quantity, Range
 
 _WANTED = ("time", "mfu", "tokens", "devices", "params", "cost")
-_MOST_RANGES = 8
-_ATTENTION = {"layers", "width", "context"}
 _FORWARD: dict[str, Number] = {"factor": 2, "attention_factor": 4}
 
 
@@ -63,9 +60,9 @@ def training_run(target: str | None = None, *, dtype: str = "bf16", **known: Any
     wanted = target or next((name for name in _WANTED if name not in given), _WANTED[0])
     if wanted not in VARIABLES:
         raise EquationError(f"a run has no {wanted[:40]!r}; known: {one_of(VARIABLES)}")
-    corners = [_solved(values, sources, wanted) for values in _corners(given)]
+    corners = [solved(values, sources, wanted) for values in corners_of(given)]
     how = corners[0][1]
-    values = {name: _joined([found[name] for found, _ in corners], VARIABLES[name].unit) for name in corners[0][0]}
+    values = {name: joined([found[name] for found, _ in corners], VARIABLES[name].unit) for name in corners[0][0]}
     plain = not any(isinstance(value, Range) for value in given.values())
     readings = _readings(wanted, given, known["device"], dtype, how) if plain and "device" in known else ()
     return Run(wanted, values, how, readings)
@@ -118,58 +115,6 @@ def _numbers(value: Value, unit: int = 1) -> float | tuple[float, float]:
     return float(value / unit)
 
 
-def _corners(given: Mapping[str, Value]) -> list[dict[str, Number]]:
-    """Take each end of each range with each end of the others: every quantity is monotonic in between."""
-    if sum(isinstance(value, Range) for value in given.values()) > _MOST_RANGES:
-        raise EquationError(f"more than {_MOST_RANGES} ranges in one question")
-    ends = [[(name, end) for end in (v if isinstance(v, Range) else (v,))] for name, v in given.items()]
-    return [{name: Fraction(end.value) for name, end in corner} for corner in itertools.product(*ends)]
-
-
-def _solved(
-    given: Mapping[str, Number], sources: Mapping[str, str], target: str
-) -> tuple[dict[str, Number], dict[str, str]]:
-    """Solve with what is assumed of the work of a token; of recompute only if it does not follow."""
-    assumed = _assumed(given, target)
-    values, by = solve(EQUATIONS, {**given, **assumed})
-    if "recompute" not in values and target != "recompute":
-        assumed["recompute"] = 0
-        values, further = solve(EQUATIONS, {**values, "recompute": 0})
-        by |= further
-    if target not in values:
-        raise EquationError(_open(target, given, values))
-    used = {name for equation in EQUATIONS if equation.text in by.values() for name in equation.names}
-    values = {name: value for name, value in values.items() if name in used or name not in assumed}
-    for name, value in values.items():
-        if name in ("mfu", "hfu"):
-            checked_utilisation(float(value), name)
-        if value == 0 and VARIABLES[name].default != 0:
-            raise EquationError(f"{name} would be 0 by {by[name]}")
-    how = {**sources, **{n: f"assumed: {VARIABLES[n].assumption}" for n in assumed}, **by}
-    return values, {name: how[name] for name in values}
-
-
-def _assumed(given: Mapping[str, Number], target: str) -> dict[str, Number]:
-    """The factor 6, and attention as none or, where its sizes are given, with the factor 12."""
-    names = ("factor", "attention_factor" if _ATTENTION & set(given) else "attention")
-    return {n: VARIABLES[n].default or 0 for n in names if n not in given and n != target}
-
-
-def _open(target: str, given: Mapping[str, Number], values: Mapping[str, Number]) -> str:
-    ways = [
-        f"{e.text} (give {', '.join(n for n in e.names if n not in values and n != target)})"
-        for e in EQUATIONS
-        if target in e.names
-    ]
-    known = ", ".join(given) or "nothing"
-    return f"{target} does not follow from {known}. It would from\n" + "\n".join(f"- {way}" for way in ways)
-
-
-def _joined(ends: list[Number], unit: str) -> Value:
-    low, high = (Quantity(pick(ends), unit) for pick in (min, max))
-    return low if low == high else Range(low, high)
-
-
 def _readings(
     target: str, given: Mapping[str, Value], name: str | Device, dtype: str, how: Mapping[str, str]
 ) -> tuple[tuple[str, Quantity], ...]:
@@ -192,6 +137,6 @@ def _readings(
 
 def _at(target: str, given: Mapping[str, Number]) -> Number | None:
     try:
-        return _solved(given, dict.fromkeys(given, ""), target)[0].get(target)
+        return solved(given, dict.fromkeys(given, ""), target)[0].get(target)
     except SymacctError:
         return None

@@ -12,7 +12,7 @@ import pytest
 import symacct as sa
 from symacct.errors import DtypeError, HardwareError
 from symacct.hardware import Figure
-from symacct.hardware.types import EVIDENCE
+from symacct.hardware.figures import EVIDENCE
 
 TERA = 10**12
 
