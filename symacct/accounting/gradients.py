@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 class Passes(NamedTuple):
-    """Accounts of the forward pass, which yields what the backward one reads, of that one, and of both as one graph."""
+    """Accounts of the forward pass, which yields what the backward one reads, of that one, and of both as one graph.
+
+    `gradients` are the inputs that have one.
+    """
 
     forward: Account
     backward: Account
     total: Account
+    gradients: tuple[int, ...]
 
 
 class Gradients:
@@ -129,7 +133,10 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
 
     forward, back = both.passes()
     return Passes(
-        under(forward, "forward of "), under(back, "backward of "), under(both.graph, "forward and backward of ")
+        under(forward, "forward of "),
+        under(back, "backward of "),
+        under(both.graph, "forward and backward of "),
+        tuple(both.gradients),
     )
 
 

@@ -11,6 +11,7 @@ from symacct.accounting.gradients import passes
 from symacct.accounting.render import notes
 from symacct.expr import Sympy, to_json, to_text
 from symacct.show import table
+from symacct.training.thumb import RuleOfThumb, rule_of_thumb
 
 TOTALS = ("flops", "matmul_flops", "bytes")
 
@@ -49,6 +50,8 @@ class Training:
     """
 
     account: Account
+    gradients: tuple[int, ...]
+    """The inputs of the account's graph that have a gradient."""
     forward: Account
     backward: Account
     total: Account
@@ -73,6 +76,42 @@ class Training:
         """The bytes that both passes move."""
         return self.total.bytes
 
+    def rule_of_thumb(self, tokens: Any = None, *, without: Sequence[str] | str = ()) -> RuleOfThumb:
+        """Return 6PT beside the exact count of products, and what the rule leaves out, by name.
+
+        Parameters
+        ----------
+        tokens
+            T, a size; by default how often products use each element of their weights.
+        without
+            Names of parameters that P leaves out, as the rule does with embeddings.
+
+        Raises
+        ------
+        InconclusiveError
+            Where products do not agree on T.
+        ConventionError
+            Where a product and sum is not counted as two operations.
+        UnknownAxisError
+            For a name of no parameter.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> print(sa.account(network, params=["w"]).training().rule_of_thumb())
+         training step                  FLOP
+         P, the parameters              L*d**2
+         T, the tokens                  b
+         6PT (also called 6ND)          6*L*b*d**2
+         inputs that need no gradient   -2*b*d**2
+         exact, of all products         2*b*d**2*(3*L - 1)
+         beside it, in no product       2*L*b*d
+
+        """
+        return rule_of_thumb(self, tokens, without)
+
     def to_json(self) -> dict[str, Any]:
         """Return the totals by phase as JSON-able data with stable keys."""
         return {
@@ -95,4 +134,5 @@ class Training:
 
 def training(account: Account, wrt: Sequence[str] | str | None = None) -> Training:
     """Return what a step of training costs; see `Account.training`."""
-    return Training(account, *passes(account, wrt))
+    found = passes(account, wrt)
+    return Training(account, found.gradients, found.forward, found.backward, found.total)
