@@ -79,7 +79,7 @@ def chosen_inputs(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[str, .
     if wrt is None:
         params = [t.name for t in floats if t.role == "param"]
         return tuple(params or [t.name for t in floats])
-    names = wrt.replace(",", " ").split() if isinstance(wrt, str) else wrt
+    names = _listed(wrt, [t.name for t in inputs]) if isinstance(wrt, str) else wrt
     for name in names:
         if name not in [t.name for t in floats]:
             known = [t.name for t in floats]
@@ -87,6 +87,13 @@ def chosen_inputs(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[str, .
             msg = f"{name!r} {why}, so it has no gradient; inputs that can: {one_of(known)}.{nearest(name, known)}"
             raise GraphError(msg)
     return tuple(names)
+
+
+def _listed(text: str, known: Sequence[str]) -> list[str]:
+    """Read names from text: one, or several with commas or spaces between them; a name may have spaces itself."""
+    if text in known:
+        return [text]
+    return [name.strip() for name in text.split(",")] if "," in text else text.split()
 
 
 def backward(graph: Graph, wrt: Sequence[str] | str | None = None) -> Graph:

@@ -8,6 +8,7 @@ import typer
 
 from symacct import __version__
 from symacct.api import account as account_of
+from symacct.cli.accounts import accounts
 from symacct.cli.grading import assignments
 from symacct.cli.machines import machines
 from symacct.cli.options import (
@@ -40,7 +41,6 @@ from symacct.expr import collect_sizes
 from symacct.nests import lower_bound
 from symacct.nests import orders as orders_of
 from symacct.pattern import parse
-from symacct.worked import account_of_file
 
 app = typer.Typer(
     help="What a computation costs, as closed forms in named sizes.",
@@ -50,6 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+app.add_typer(accounts)
 app.add_typer(machines)
 app.add_typer(timed)
 app.add_typer(assignments)
@@ -117,52 +118,6 @@ for quantity, meaning, shown in (
     ),
 ):
     app.command(quantity, help=meaning, epilog=examples(*shown))(total)
-
-
-@app.command(
-    epilog=examples(
-        "account 'b s d, d k -> b s k'",
-        "account 'i j, j k, k l -> i l' --order naive --json",
-        "account graphs/mlp.py b=8",
-    )
-)
-def account(
-    pattern: PatternWord,
-    sizes: SizeWords = None,
-    *,
-    convention: ConventionName = "2n",
-    dtype: DtypeNames = "bf16",
-    order: OrderName = "left",
-    traffic: TrafficName = "unfused",
-    notation: NotationName = "einops",
-    json: Json = False,
-    latex: Latex = False,
-) -> None:
-    """Print operations, bytes and intensity of a pattern as a table, and under what they hold.
-
-    A file of Python, or file.py:function, is executed; its layer is accounted for.
-    """
-    if ".py" in pattern:
-        counted = account_of_file(
-            pattern,
-            sizes=read_sizes(sizes),
-            convention=convention,
-            dtype=read_dtype(dtype),
-            traffic=traffic,
-            order=order,
-            notation=notation,
-        )
-    else:
-        counted = account_of(
-            pattern,
-            sizes=read_sizes(sizes),
-            convention=convention,
-            dtype=read_dtype(dtype),
-            order=order,
-            traffic=traffic,
-            notation=notation,
-        )
-    emit(lambda: str(counted), counted.to_json, counted.latex, as_json=json, as_latex=latex)
 
 
 @app.command(epilog=examples("orders 'i j, j k, k l -> i l'", "orders 'i j, j k, k l -> i l' i=10 j=1000 k=20 l=500"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from symacct.backward.policies import POLICIES
 from symacct.training.kept import Residuals, residuals
 from symacct.training.step import Training, training
 
-__all__ = ["Residuals", "Training", "residuals", "training"]
+__all__ = ["POLICIES", "Residuals", "Training", "residuals", "training"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from symacct.accounting import Account
 from symacct.accounting.steps import counts_of, flops_of, one_unit
 from symacct.accounting.walk import dearest
 from symacct.backward import needing
@@ -30,6 +31,28 @@ class Product(NamedTuple):
     passed: int
     trained: int
     others: int
+
+
+class Contraction(NamedTuple):
+    """A product of a training step as a pattern, the axes that it sums over, and its operations."""
+
+    phase: str
+    pattern: str
+    sums: tuple[str, ...]
+    flops: Expr
+
+
+def contractions(account: Account) -> tuple[Contraction, ...]:
+    """Return the products of a graph that are patterns, in the order in which they run."""
+    out = []
+    for op, graph, times, _ in account.runs:
+        work = matmul_work(rule_of(op).work(op, graph))
+        if op.einsum is not None and work:
+            axes = dict.fromkeys(a for operand in op.einsum.operands for a in operand)
+            sums = tuple(a for a in axes if a not in op.einsum.output)
+            amount = multiply(times, one_unit(counts_of([work], account.convention), account.convention))
+            out.append(Contraction(op.phase, op.einsum.text(), sums, amount))
+    return tuple(out)
 
 
 class Products(NamedTuple):

@@ -8,9 +8,11 @@ from typing import Any
 
 from symacct.accounting import Account
 from symacct.accounting.gradients import passes
-from symacct.accounting.render import notes
-from symacct.expr import Sympy, to_json, to_text
-from symacct.show import table
+from symacct.accounting.render import formats, notes
+from symacct.errors import ConventionError, InconclusiveError
+from symacct.expr import Sympy, to_json, to_latex, to_text
+from symacct.show import aligned, table
+from symacct.training.products import Contraction, contractions
 from symacct.training.thumb import RuleOfThumb, rule_of_thumb
 
 TOTALS = ("flops", "matmul_flops", "bytes")
@@ -76,6 +78,22 @@ class Training:
         """The bytes that both passes move."""
         return self.total.bytes
 
+    @property
+    def contractions(self) -> tuple[Contraction, ...]:
+        """The products of both passes as patterns, with the axes that each sums over.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> for c in sa.account("batch in, in out -> batch out").training().contractions:
+        ...     print(c.phase, c.pattern, "sums over", *c.sums)
+        fwd batch in, in out -> batch out sums over in
+        bwd batch out, in out -> batch in sums over out
+        bwd batch in, batch out -> in out sums over batch
+
+        """
+        return contractions(self.total)
+
     def rule_of_thumb(self, tokens: Any = None, *, without: Sequence[str] | str = ()) -> RuleOfThumb:
         """Return 6PT beside the exact count of products, and what the rule leaves out, by name.
 
@@ -112,14 +130,24 @@ class Training:
         """
         return rule_of_thumb(self, tokens, without)
 
+    def latex(self) -> str:
+        """Return the totals by phase as a LaTeX block."""
+        return aligned([(f"{q}, {phase}", to_latex(a.total(q))) for phase, a in self.phases.items() for q in TOTALS])
+
     def to_json(self) -> dict[str, Any]:
-        """Return the totals by phase as JSON-able data with stable keys."""
+        """Return the totals by phase as JSON-able data with stable keys; `rule_of_thumb` is null where T is unclear."""
+        try:
+            rule = self.rule_of_thumb().to_json()
+        except (ConventionError, InconclusiveError):
+            rule = None
         return {
             "title": self.total.title,
             "gradients": self.total.gradients,
             **{phase: {q: to_json(a.total(q)) for q in TOTALS} for phase, a in self.phases.items()},
             "convention": self.account.convention.to_json(),
+            "dtype": formats(self.account),
             "traffic": self.account.traffic,
+            "rule_of_thumb": rule,
         }
 
     def __str__(self) -> str:

@@ -24,7 +24,19 @@ from symacct.accounting.numbers import concrete
 from symacct.accounting.steps import counts_of, one_unit
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, UnknownAxisError, nearest, one_of
-from symacct.expr import Expr, add, as_size, collect_sizes, divide, evaluate, multiply, to_json, to_text
+from symacct.expr import (
+    Expr,
+    Sympy,
+    add,
+    as_size,
+    collect_sizes,
+    divide,
+    evaluate,
+    multiply,
+    to_json,
+    to_sympy,
+    to_text,
+)
 from symacct.graph import Graph
 from symacct.show import table
 from symacct.training.products import Product, Products, Roots
@@ -47,54 +59,81 @@ class RuleOfThumb:
     """6PT and the exact count, which differ by the sum of `parts`; made by `Training.rule_of_thumb`."""
 
     training: Training
-    parameters: Expr
-    tokens: Expr
-    parts: Mapping[str, Expr]
+    p: Expr
+    t: Expr
+    named: Mapping[str, Expr]
 
     @property
-    def rule(self) -> Expr:
+    def parameters(self) -> Sympy:
+        """The number P of parameters that the rule counts."""
+        return to_sympy(self.p)
+
+    @property
+    def tokens(self) -> Sympy:
+        """The number T of tokens."""
+        return to_sympy(self.t)
+
+    @property
+    def rule(self) -> Sympy:
         """``6*P*T``."""
-        return multiply(6, multiply(self.parameters, self.tokens))
+        return to_sympy(self.six_p_t)
 
     @property
-    def exact(self) -> Expr:
+    def exact(self) -> Sympy:
         """The operations of all products, forward and backward."""
-        return self.training.total.total("matmul_flops")
+        return self.training.matmul_flops
 
     @property
-    def difference(self) -> Expr:
-        """What the rule leaves out: ``exact - 6*P*T``."""
-        return add((self.exact, multiply(-1, self.rule)))
+    def difference(self) -> Sympy:
+        """What the rule leaves out: ``exact - 6*P*T``, the sum of the parts."""
+        return to_sympy(add(self.named.values()))
 
-    def per_token(self, part: str) -> Expr:
-        """Return a part of the difference a token: ``12*L*h*k*s`` of attention."""
-        return divide(self.parts[part], self.tokens)
+    @property
+    def parts(self) -> dict[str, Sympy]:
+        """What the rule leaves out, by name."""
+        return {name: to_sympy(amount) for name, amount in self.named.items()}
+
+    @property
+    def per_token(self) -> dict[str, Sympy]:
+        """What the rule leaves out of a token, by name: ``12*L*h*k*s`` of attention."""
+        return {name: to_sympy(divide(amount, self.t)) for name, amount in self.named.items()}
+
+    @property
+    def six_p_t(self) -> Expr:
+        """The rule as an expression of the engine."""
+        return multiply(6, multiply(self.p, self.t))
 
     def shares(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> dict[str, Fraction]:
         """Return the rule and each part as shares of the exact count at given sizes."""
         account = self.training.account
         given = concrete(account, collect_sizes(sizes, axes, account.names))
-        exact = Fraction(evaluate(self.exact, given))
-        rows = {"6PT": self.rule, **self.parts}
+        exact = Fraction(evaluate(self.training.total.total("matmul_flops"), given))
+        rows = {"6PT": self.six_p_t, **self.named}
         return {name: Fraction(evaluate(amount, given)) / exact for name, amount in rows.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON-able data with stable keys."""
-        names = ("parameters", "tokens", "rule", "exact", "difference")
-        out: dict[str, Any] = {name: to_json(getattr(self, name)) for name in names}
-        return {**out, "parts": {name: to_json(amount) for name, amount in self.parts.items()}}
+        return {
+            "parameters": to_json(self.p),
+            "tokens": to_json(self.t),
+            "rule": to_json(self.six_p_t),
+            "exact": to_json(self.training.total.total("matmul_flops")),
+            "difference": to_json(add(self.named.values())),
+            "parts": {name: to_json(amount) for name, amount in self.named.items()},
+        }
 
     def __str__(self) -> str:
         """Print rule, parts and sum, and what is beside them."""
+        exact = self.training.total.total("matmul_flops")
         rows = [
-            ["P, the parameters", to_text(self.parameters)],
-            ["T, the tokens", to_text(self.tokens)],
-            ["6PT (also called 6ND)", to_text(self.rule)],
-            *([name, to_text(amount)] for name, amount in self.parts.items()),
-            ["exact, of all products", to_text(self.exact)],
+            ["P, the parameters", to_text(self.p)],
+            ["T, the tokens", to_text(self.t)],
+            ["6PT (also called 6ND)", to_text(self.six_p_t)],
+            *([name, to_text(amount)] for name, amount in self.named.items()),
+            ["exact, of all products", to_text(exact)],
         ]
         if len(self.training.total.counts) == 1:
-            beside = add((self.training.total.total("flops"), multiply(-1, self.exact)))
+            beside = add((self.training.total.total("flops"), multiply(-1, exact)))
             rows.append(["beside it, in no product", to_text(beside)])
         return table(["training step", "FLOP"], rows)
 

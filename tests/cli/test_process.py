@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 import symacct as sa
-from symacct.cli import TOTALS, commands
+from symacct.cli import TOTALS, accounts, commands
 
 SYMACCT = Path(sys.executable).with_name("symacct")
 COMMANDS = (
-    *("flops", "bytes", "intensity", "account", "orders", "bound", "explain", "compare", "dtypes"),
+    *("flops", "bytes", "intensity", "orders", "bound", "explain", "compare", "dtypes"),
+    *("account", "residuals"),
     *("days", "mfu", "devices", "peak"),
     *("roofline", "waterfall", "regimes", "calibrate"),
     *("grade", "ask"),
@@ -56,7 +57,7 @@ def test_version(run) -> None:
 
 def test_defaults_are_those_of_python() -> None:
     python = inspect.signature(sa.account).parameters
-    for command in (commands.total, commands.account, commands.compare, commands.explain, commands.orders):
+    for command in (commands.total, accounts.account, commands.compare, commands.explain, commands.orders):
         for name, option in inspect.signature(command).parameters.items():
             if name in python and name not in ("pattern", "sizes"):
                 assert option.default == python[name].default, (command, name)

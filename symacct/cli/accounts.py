@@ -1,0 +1,106 @@
+"""The commands about accounts: of a pattern or a file, forward and backward, and what is kept in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from symacct.accounting import Account
+from symacct.api import account as account_of
+from symacct.cli.options import (
+    ConventionName,
+    DtypeNames,
+    Json,
+    Latex,
+    NotationName,
+    OrderName,
+    PatternWord,
+    SizeWords,
+    TrafficName,
+    examples,
+)
+from symacct.cli.output import emit
+from symacct.cli.words import read_dtype, read_sizes
+from symacct.errors import ConventionError, InconclusiveError
+from symacct.training import POLICIES, Training
+from symacct.worked import account_of_file
+
+accounts = typer.Typer(rich_markup_mode=None)
+
+WrtNames: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--wrt", help="Which inputs get a gradient: 'w v'. By default the parameters, else every input."),
+]
+
+
+def counted(pattern: str, sizes: list[str] | None, dtype: str, **options: Any) -> Account:
+    """Return the account of a pattern or of a file."""
+    account: Callable[..., Account] = account_of_file if ".py" in pattern else account_of
+    return account(pattern, sizes=read_sizes(sizes), dtype=read_dtype(dtype), **options)
+
+
+@accounts.command(
+    epilog=examples(
+        "account 'b s d, d k -> b s k'",
+        "account 'i j, j k, k l -> i l' --order naive --json",
+        "account graphs/mlp.py b=8 --training",
+    )
+)
+def account(
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    convention: ConventionName = "2n",
+    dtype: DtypeNames = "bf16",
+    order: OrderName = "left",
+    traffic: TrafficName = "unfused",
+    notation: NotationName = "einops",
+    backward: Annotated[bool, typer.Option("--backward", help="Of the backward pass instead.")] = False,
+    training: Annotated[bool, typer.Option("--training", help="Of both passes, and 6PT beside them.")] = False,
+    wrt: WrtNames = None,
+    json: Json = False,
+    latex: Latex = False,
+) -> None:
+    """Print operations, bytes and intensity of a pattern as a table, and under what they hold.
+
+    A file of Python, or file.py:function, is executed; its layer is accounted for.
+    """
+    if wrt is not None and not (backward or training):
+        msg = "--wrt tells what gets a gradient: it goes with --backward or --training"
+        raise ConventionError(msg)
+    how = {"convention": convention, "traffic": traffic, "order": order, "notation": notation}
+    found = counted(pattern, sizes, dtype, **how)
+    if training:
+        step = found.training(wrt)
+        emit(lambda: _with_rule(step), step.to_json, step.latex, as_json=json, as_latex=latex)
+        return
+    answer = found.backward(wrt) if backward else found
+    emit(lambda: str(answer), answer.to_json, answer.latex, as_json=json, as_latex=latex)
+
+
+def _with_rule(step: Training) -> str:
+    """Print a step, and 6PT beside it where it is clear what the tokens are."""
+    try:
+        return f"{step}\n\n{step.rule_of_thumb()}"
+    except (ConventionError, InconclusiveError):
+        return str(step)
+
+
+@accounts.command(
+    epilog=examples("residuals graphs/transformer.py 'd=h*k'", "residuals graphs/mlp.py --policy outputs --json")
+)
+def residuals(
+    pattern: PatternWord,
+    sizes: SizeWords = None,
+    *,
+    policy: Annotated[str, typer.Option("--policy", help=f"What is kept: {', '.join(POLICIES)}.")] = "torch",
+    device: Annotated[str, typer.Option("--device", "-D", help="Keeps masks and statistics: cpu, cuda.")] = "cpu",
+    dtype: DtypeNames = "bf16",
+    wrt: WrtNames = None,
+    json: Json = False,
+) -> None:
+    """Print what is kept from the forward pass for the backward one, tensor by tensor, with its bytes."""
+    kept = counted(pattern, sizes, dtype).residuals(policy, wrt=wrt, device=device)
+    emit(lambda: str(kept), kept.to_json, None, as_json=json, as_latex=False)
