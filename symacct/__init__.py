@@ -20,7 +20,8 @@ _ROOMS = {
     "symacct.expr": "ceildiv floordiv",
     "symacct.expr.public": "dims loads same",
     "symacct.functions": """
-        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d arange argmax associative_scan
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+        adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d arange argmax associative_scan
         avg_pool1d avg_pool2d avg_pool3d batch_norm cast causal_mask chunk clone concat condition contiguous conv1d
         conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cross_entropy cumsum detach dropout
         embedding erf exp flip full gather gelu group_norm grouped_matmul layer_norm linear_recurrence log log_softmax

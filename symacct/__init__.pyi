@@ -65,6 +65,15 @@ from symacct.functions import (
     adaptive_avg_pool3d as adaptive_avg_pool3d,
 )
 from symacct.functions import (
+    adaptive_max_pool1d as adaptive_max_pool1d,
+)
+from symacct.functions import (
+    adaptive_max_pool2d as adaptive_max_pool2d,
+)
+from symacct.functions import (
+    adaptive_max_pool3d as adaptive_max_pool3d,
+)
+from symacct.functions import (
     arange as arange,
 )
 from symacct.functions import (

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,14 +31,24 @@ class Case(NamedTuple):
     forms: tuple[str, ...] = ()
     """In which modes of naming sizes there is a closed form under every convention; in others there may be one."""
     bias: bool = False
+    ceil: bool = False
 
     @property
-    def geometry(self) -> dict[str, Place]:
-        return {"stride": self.stride, "padding": self.padding, "dilation": self.dilation}
+    def geometry(self) -> dict[str, Any]:
+        ceil = {"ceil": True} if self.ceil else {}
+        return {"stride": self.stride, "padding": self.padding, "dilation": self.dilation, **ceil}
 
     def windows(self) -> Place:
+        """How many start where they fit; with `ceil` where a tap in front of their end falls on an element."""
         axes = zip(self.n, self.kernel, self.stride, self.padding, self.dilation, strict=True)
-        return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
+        return tuple(self._windows(*axis) for axis in axes)
+
+    def _windows(self, n: int, k: int, s: int, p: int, d: int) -> int:
+        fitting = (n + 2 * p - d * (k - 1) - 1) // s + 1
+        if not self.ceil:
+            return fitting
+        more = fitting * s <= n + 2 * p - d * (k - 1) - 1 + s - 1
+        return fitting + 1 if more and fitting * s < n + p else fitting
 
     def taps(self) -> Iterator[tuple[Place, Place, Place]]:
         """Every window and tap, and the place where it falls, outside the elements where that is padding."""
@@ -46,6 +56,11 @@ class Case(NamedTuple):
             for tap in itertools.product(*map(range, self.kernel)):
                 axes = zip(window, tap, self.stride, self.padding, self.dilation, strict=True)
                 yield window, tap, tuple(o * s + j * d - p for o, j, s, p, d in axes)
+
+    def divisor(self, window: Place) -> int:
+        """What a mean divides by: the taps of a window that fall on elements or padding, and not behind that."""
+        axes = zip(window, self.n, self.kernel, self.stride, self.padding, strict=True)
+        return prod(min(k, n + 2 * p - o * s) for o, n, k, s, p in axes)
 
     def inside(self, place: Place) -> bool:
         return all(0 <= at < n for at, n in zip(place, self.n, strict=True))
@@ -106,7 +121,7 @@ def pool_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
     """Channel by channel; the gradient of a largest goes where it was found."""
     first, windows = arrays[0], case.windows()
     forward = not case.kind.endswith("backward")
-    mean, size = case.kind.startswith("avg"), prod(case.kernel)
+    mean = case.kind.startswith("avg")
     out = np.full((case.batch, 1, *(windows if forward else case.n)), -np.inf if case.kind == "max_pool" else 0.0)
     for b in range(case.batch):
         if case.kind == "max_pool_backward":
@@ -120,11 +135,11 @@ def pool_run(case: Case, m: Sums, arrays: list[np.ndarray]) -> np.ndarray:
                 x = first[(b, 0, *place)] if real else (0.0 if mean else -np.inf)
                 m.terms[b, 0, *window].append(m.number(x))
             else:
-                m.terms[b, 0, *place].append(m.number(first[(b, 0, *window)] / size))
+                m.terms[b, 0, *place].append(m.number(first[(b, 0, *window)] / case.divisor(window)))
     for key in list(m.terms):
         value = m.join(key, largest=case.kind == "max_pool")
         if forward or case.inside(key[2:]):
-            out[key] = (m.number(value) / size).value if case.kind == "avg_pool" else value
+            out[key] = (m.number(value) / case.divisor(key[2:])).value if case.kind == "avg_pool" else value
     if case.kind == "avg_pool_backward":
         m.calls["div"] += first.size  # once a window, not once a tap
     return out

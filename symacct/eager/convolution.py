@@ -38,16 +38,26 @@ def conv_backward_weight(
     return torch.ops.aten.convolution_backward(grad, x, w, None, *geometry, (False, True, False))[1]
 
 
-def max_pool(x: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+def max_pool(x: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool = False) -> Any:
     """Run a max pooling."""
-    return _function("max_pool{}d", kernel)(x, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation))
+    run = _function("max_pool{}d", kernel)
+    return run(x, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil)
 
 
-def avg_pool(x: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, count_include_pad: bool) -> Any:
+def avg_pool(
+    x: Any,
+    *,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    count_include_pad: bool,
+    ceil: bool = False,
+) -> Any:
     """Run a mean pooling; torch has none with dilation, and it is 1."""
     assert set(dilation) == {1}
     run = _function("avg_pool{}d", kernel)
-    return run(x, tuple(kernel), tuple(stride), tuple(padding), count_include_pad=count_include_pad)
+    return run(x, tuple(kernel), tuple(stride), tuple(padding), ceil, count_include_pad)
 
 
 def max_pool_backward(grad: Any, x: Any, *, sizes: Sizes, **attrs: Any) -> Any:
@@ -59,6 +69,28 @@ def max_pool_backward(grad: Any, x: Any, *, sizes: Sizes, **attrs: Any) -> Any:
 def avg_pool_backward(grad: Any, *, sizes: Sizes, **attrs: Any) -> Any:
     """Run the gradient of a mean pooling, which depends on the shape of its input alone."""
     return _through(lambda t: avg_pool(t, **attrs), grad.new_zeros((*grad.shape[: -len(sizes)], *sizes)), grad)
+
+
+def adaptive_avg_pool(x: Any, *, sizes: Sizes) -> Any:
+    """Run an adaptive mean pooling."""
+    return _function("adaptive_avg_pool{}d", sizes)(x, tuple(sizes))
+
+
+def adaptive_max_pool(x: Any, *, sizes: Sizes) -> Any:
+    """Run an adaptive max pooling."""
+    return _function("adaptive_max_pool{}d", sizes)(x, tuple(sizes))
+
+
+def adaptive_avg_pool_backward(grad: Any, *, pooled: Sizes) -> Any:
+    """Run the gradient of an adaptive mean pooling, which depends on the shape of its input alone."""
+    rank = len(pooled)
+    like = grad.new_zeros((*grad.shape[:-rank], *pooled))
+    return _through(lambda t: adaptive_avg_pool(t, sizes=grad.shape[-rank:]), like, grad)
+
+
+def adaptive_max_pool_backward(grad: Any, x: Any, *, pooled: Sizes) -> Any:
+    """Run the gradient of an adaptive max pooling."""
+    return _through(lambda t: adaptive_max_pool(t, sizes=grad.shape[-len(pooled) :]), x, grad)
 
 
 def _through(run: Callable[[Any], Any], x: Any, grad: Any) -> Any:
@@ -76,6 +108,10 @@ def _function(name: str, per_axis: Sizes) -> Callable[..., Any]:
 
 
 KINDS: dict[str, Callable[..., Any]] = {
+    "adaptive_avg_pool": adaptive_avg_pool,
+    "adaptive_avg_pool_backward": adaptive_avg_pool_backward,
+    "adaptive_max_pool": adaptive_max_pool,
+    "adaptive_max_pool_backward": adaptive_max_pool_backward,
     "avg_pool": avg_pool,
     "avg_pool_backward": avg_pool_backward,
     "conv": conv,

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from symacct.functions.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
 from symacct.functions.arrange import chunk, concat, split, stack, tile
 from symacct.functions.attention import rotary, scaled_dot_product_attention
 from symacct.functions.choices import dropout, maximum, minimum, where
@@ -35,9 +43,6 @@ from symacct.functions.pointwise import (
     tanh,
 )
 from symacct.functions.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -52,6 +57,9 @@ __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "arange",
     "argmax",
     "associative_scan",

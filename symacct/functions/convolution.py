@@ -46,7 +46,8 @@ def conv2d(  # noqa: PLR0917 # torch's order
     bias
         (C_out,), one add an output; or None.
     stride, dilation
-        By how much a window moves, and its taps are apart: whole numbers, one for all axes or one each.
+        By how much a window moves, and its taps are apart: a size for all axes or one each. Where both are more than 1
+        and one is a name, how many taps share a place has no closed form: ``exact`` then refuses some gradients.
     padding
         Zeros at both ends of an axis: a size for all axes or one each, ``"valid"`` (none), or ``"same"`` (as many
         windows as elements, at stride 1). Whether taps on it count is a convention: ``padding="nominal"`` or
@@ -200,7 +201,7 @@ def conv_transpose3d(  # noqa: PLR0917 # torch's order
 def _conv(rank: int, tensors: tuple[Any, Any, Any], stride: Any, padding: Any, *, dilation: Any, groups: Any) -> Any:
     x, w, bias = tensors
     _check_rank(f"conv{rank}d", rank, x, w)
-    stride, dilation = whole(stride, rank, "stride"), whole(dilation, rank, "dilation")
+    stride, dilation = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
     if isinstance(padding, str):
         x, padding = _named_padding(x, sizes_of(w)[2:], stride, padding, dilation)
     padding = per_axis(padding, rank, "padding", least=0)
@@ -213,10 +214,10 @@ def _transposed(
 ) -> Any:
     x, w, bias = tensors
     _check_rank(f"conv_transpose{rank}d", rank, x, w)
-    stride, dilation = whole(stride, rank, "stride"), whole(dilation, rank, "dilation")
+    stride, dilation = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
     padding, extra = per_axis(padding, rank, "padding", least=0), whole(extra, rank, "output_padding", least=0)
-    if any(e >= s for e, s in zip(extra, stride, strict=True)):
-        msg = f"an output padding of {extra} with the stride {stride}; it is less than the stride{caller()}"
+    if any(e and (type(s) is not int or e >= s) for e, s in zip(extra, stride, strict=True)):
+        msg = f"an output padding of {extra} with the stride {stride}; it is less than the stride, a number{caller()}"
         raise ShapeError(msg)
     axes = zip(sizes_of(x)[-rank:], sizes_of(w)[2:], stride, padding, dilation, extra, strict=True)
     sizes = tuple(add((multiply(n - 1, s), -2 * p, multiply(k - 1, d), e, 1)) for n, k, s, p, d, e in axes)
@@ -233,7 +234,7 @@ def _check_rank(name: str, rank: int, x: Any, w: Any) -> None:
 
 
 def _named_padding(
-    x: Any, kernel: Sequence[Size], stride: Sequence[int], padding: str, dilation: Sequence[int]
+    x: Any, kernel: Sequence[Size], stride: Sequence[Size], padding: str, dilation: Sequence[Size]
 ) -> tuple[Any, tuple[Size, ...]]:
     """Return padding of a name; where "same" is uneven, one zero more is put behind the input first, as torch does."""
     if padding not in ("same", "valid"):

@@ -1,22 +1,21 @@
-"""Pooling over windows, with torch's arguments; and over whole axes."""
+"""Pooling over windows, with torch's arguments."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from symacct.errors import ShapeError
-from symacct.functions.convolution import per_axis, whole
-from symacct.rules.rule import show_shape, sizes_of
+from symacct.functions.convolution import per_axis
 from symacct.symbolic import apply
-from symacct.symbolic.builder import caller
 
 
-def max_pool1d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+def max_pool1d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False
+) -> Any:
     """Return the largest element of each window along the last axis: ``k`` operations an output.
 
     Parameters
     ----------
-    x, kernel_size, stride, padding, dilation
+    x, kernel_size, stride, padding, dilation, ceil_mode
         As of `max_pool2d`, with one axis; errors are the same.
 
     Returns
@@ -30,10 +29,12 @@ def max_pool1d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     16*b*c
 
     """
-    return _pooled("max_pool", x, kernel_size, stride, padding, rank=1, dilation=dilation)
+    return _pooled("max_pool", x, kernel_size, stride, padding, rank=1, ceil=ceil_mode, dilation=dilation)
 
 
-def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+def max_pool2d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False
+) -> Any:
     """Return the largest element of each window along the last two axes: ``k1*k2`` operations an output.
 
     Parameters
@@ -43,11 +44,13 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     kernel_size
         The taps of a window: a size for all axes or one each.
     stride
-        By how much a window moves: whole numbers; the kernel size where None.
+        By how much a window moves; the kernel size where None.
     padding
         Places added to both ends of an axis, which are never the largest; at most half a kernel.
     dilation
         By how much taps are apart.
+    ceil_mode
+        Whether a last window may hang over: W is then rounded up, less a window that would start behind the elements.
 
     Returns
     -------
@@ -67,15 +70,17 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     (1024*b*c, 768*b*c)
 
     """
-    return _pooled("max_pool", x, kernel_size, stride, padding, rank=2, dilation=dilation)
+    return _pooled("max_pool", x, kernel_size, stride, padding, rank=2, ceil=ceil_mode, dilation=dilation)
 
 
-def max_pool3d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+def max_pool3d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False
+) -> Any:
     """Return the largest element of each window along the last three axes: ``k1*k2*k3`` operations an output.
 
     Parameters
     ----------
-    x, kernel_size, stride, padding, dilation
+    x, kernel_size, stride, padding, dilation, ceil_mode
         As of `max_pool2d`, with three axes; errors are the same.
 
     Returns
@@ -89,17 +94,23 @@ def max_pool3d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     4096*b*c
 
     """
-    return _pooled("max_pool", x, kernel_size, stride, padding, rank=3, dilation=dilation)
+    return _pooled("max_pool", x, kernel_size, stride, padding, rank=3, ceil=ceil_mode, dilation=dilation)
 
 
 def avg_pool1d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Any:
     """Return the mean of each window along the last axis: ``k`` adds and a division an output.
 
     Parameters
     ----------
-    x, kernel_size, stride, padding, count_include_pad
+    x, kernel_size, stride, padding, ceil_mode, count_include_pad
         As of `avg_pool2d`, with one axis; errors are the same.
 
     Returns
@@ -113,17 +124,24 @@ def avg_pool1d(
     24*b*c
 
     """
-    return _pooled("avg_pool", x, kernel_size, stride, padding, rank=1, count_include_pad=count_include_pad)
+    counted = {"count_include_pad": count_include_pad}
+    return _pooled("avg_pool", x, kernel_size, stride, padding, rank=1, ceil=ceil_mode, **counted)
 
 
 def avg_pool2d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Any:
     """Return the mean of each window along the last two axes: ``k1*k2`` adds and a division an output.
 
     Parameters
     ----------
-    x, kernel_size, stride
+    x, kernel_size, stride, ceil_mode
         As of `max_pool2d`.
     padding
         Zeros added to both ends of an axis.
@@ -148,17 +166,24 @@ def avg_pool2d(
     1280*b*c
 
     """
-    return _pooled("avg_pool", x, kernel_size, stride, padding, rank=2, count_include_pad=count_include_pad)
+    counted = {"count_include_pad": count_include_pad}
+    return _pooled("avg_pool", x, kernel_size, stride, padding, rank=2, ceil=ceil_mode, **counted)
 
 
 def avg_pool3d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Any:
     """Return the mean of each window along the last three axes: ``k1*k2*k3`` adds and a division an output.
 
     Parameters
     ----------
-    x, kernel_size, stride, padding, count_include_pad
+    x, kernel_size, stride, padding, ceil_mode, count_include_pad
         As of `avg_pool2d`, with three axes; errors are the same.
 
     Returns
@@ -172,102 +197,30 @@ def avg_pool3d(
     4608*b*c
 
     """
-    return _pooled("avg_pool", x, kernel_size, stride, padding, rank=3, count_include_pad=count_include_pad)
-
-
-def adaptive_avg_pool1d(x: Any, output_size: int) -> Any:
-    """Return the mean along the last axis, kept at size 1: an add an element and a division a channel.
-
-    Parameters
-    ----------
-    x, output_size
-        As of `adaptive_avg_pool2d`, with one axis; errors are the same.
-
-    Returns
-    -------
-    A tensor (B, C, 1).
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> sa.account(lambda x: sa.adaptive_avg_pool1d(x, 1), x="b c n").flops
-    b*c*(n + 1)
-
-    """
-    return _global_mean(1, x, output_size)
-
-
-def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
-    """Return the mean over the last two axes, kept at size 1: an add an element and a division a channel.
-
-    Parameters
-    ----------
-    x
-        A tensor of the shape (B, C, n1, n2), or without a batch.
-    output_size
-        1: of other sizes windows differ in length; pool by a kernel size instead.
-
-    Returns
-    -------
-    A tensor (B, C, 1, 1).
-
-    Raises
-    ------
-    ShapeError
-        For another output size.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> def layer(x: "b c h w"):
-    ...     return sa.adaptive_avg_pool2d(x, 1)
-    >>> sa.account(layer).flops
-    b*c*(h*w + 1)
-
-    """
-    return _global_mean(2, x, output_size)
-
-
-def adaptive_avg_pool3d(x: Any, output_size: Any) -> Any:
-    """Return the mean over the last three axes, kept at size 1: an add an element and a division a channel.
-
-    Parameters
-    ----------
-    x, output_size
-        As of `adaptive_avg_pool2d`, with three axes; errors are the same.
-
-    Returns
-    -------
-    A tensor (B, C, 1, 1, 1).
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> sa.account(lambda x: sa.adaptive_avg_pool3d(x, 1), x="b c n n n").flops
-    b*c*(n**3 + 1)
-
-    """
-    return _global_mean(3, x, output_size)
+    counted = {"count_include_pad": count_include_pad}
+    return _pooled("avg_pool", x, kernel_size, stride, padding, rank=3, ceil=ceil_mode, **counted)
 
 
 def _pooled(
-    kind: str, x: Any, kernel_size: Any, stride: Any, padding: Any, *, rank: int, dilation: Any = 1, **attrs: Any
+    kind: str,
+    x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    *,
+    rank: int,
+    ceil: bool,
+    dilation: Any = 1,
+    **attrs: Any,
 ) -> Any:
-    kernel = per_axis(kernel_size, rank, "kernel_size")
+    if ceil:
+        attrs["ceil"] = True
     return apply(
         kind,
         x,
-        kernel=kernel,
-        stride=whole(kernel_size if stride is None else stride, rank, "stride"),
+        kernel=per_axis(kernel_size, rank, "kernel_size"),
+        stride=per_axis(kernel_size if stride is None else stride, rank, "stride"),
         padding=per_axis(padding, rank, "padding", least=0),
-        dilation=whole(dilation, rank, "dilation"),
+        dilation=per_axis(dilation, rank, "dilation"),
         **attrs,
     )
-
-
-def _global_mean(rank: int, x: Any, output_size: Any) -> Any:
-    if any(size != 1 for size in per_axis(output_size, rank, "output_size")):
-        msg = f"adaptive_avg_pool{rank}d: {show_shape(sizes_of(x))} to {output_size}; to 1 is known, "
-        raise ShapeError(msg + f"else pool by a kernel size and stride that divide{caller()}")
-    axes = tuple(range(len(x.shape) - rank, len(x.shape)))
-    return apply("mean", x, axes=axes, keepdims=True)

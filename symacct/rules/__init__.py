@@ -9,6 +9,7 @@ from symacct.errors import UnknownOpError, one_of
 from symacct.graph import Graph, Op
 from symacct.rules import (
     activations,
+    adaptive,
     attention,
     contraction,
     control,
@@ -36,6 +37,7 @@ from symacct.rules.rule import Read, Rule
 
 FAMILIES = (
     activations,
+    adaptive,
     attention,
     contraction,
     control,

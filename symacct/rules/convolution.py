@@ -48,7 +48,7 @@ from symacct.rules.taps import (
 Slides = tuple[Slide, ...]
 
 
-def window_count(n: Size, kernel: Size, stride: int, padding: Size, dilation: int) -> Size:
+def window_count(n: Size, kernel: Size, stride: Size, padding: Size, dilation: Size) -> Size:
     """Return ``floor((n + 2*padding - dilation*(kernel - 1) - 1) / stride) + 1``: the windows that fit.
 
     Raises

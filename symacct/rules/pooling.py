@@ -2,6 +2,7 @@
 
 An output reduces K taps: product(K) under ``2n``, product(K) - 1 under ``exact``; a mean adds a division. The gradient
 of a mean divides once a window and adds to each of its taps; that of a largest adds once a window, where it was found.
+With `ceil` as many windows are as start on elements or on the padding before them: the last may hang over.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from symacct.conventions import Work
 from symacct.errors import ShapeError
-from symacct.expr import product
+from symacct.expr import Size, add, at_most, ceildiv, multiply, product
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.convolution import Slides, slides, window_count
 from symacct.rules.rule import Attrs, Backward, Out, Residual, Rule, no_second_gradient, out_of, show_shape, sizes_of
@@ -33,11 +34,35 @@ def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
         msg = f"a kernel of {rank} axes pools (batch, channels, {rank} axes) or the same without a batch, "
         raise ShapeError(msg + f"not {show_shape(x.shape)}")
     for kernel, padding, dilation in zip(attrs["kernel"], attrs["padding"], attrs["dilation"], strict=True):
-        if type(kernel) is type(padding) is int and 2 * padding > dilation * (kernel - 1) + 1:
+        if type(kernel) is type(padding) is type(dilation) is int and 2 * padding > dilation * (kernel - 1) + 1:
             msg = f"padding of {padding} is more than half of a kernel of {kernel}"
             raise ShapeError(msg)
     axes = zip(x.shape[-rank:], *(attrs[a] for a in ("kernel", "stride", "padding", "dilation")), strict=True)
-    return (Out((*x.shape[:-rank], *(window_count(*axis) for axis in axes)), x.dtype),)
+    count = hanging_count if attrs.get("ceil") else window_count
+    return (Out((*x.shape[:-rank], *(count(*axis) for axis in axes)), x.dtype),)
+
+
+def hanging_count(n: Size, kernel: Size, stride: Size, padding: Size, dilation: Size) -> Size:
+    """Return ``ceil((n + 2*padding - dilation*(kernel - 1) - 1) / stride) + 1``, less a window that starts too late.
+
+    One that starts behind the elements is left out. None does where ``stride + padding <= dilation*(kernel - 1) + 1``.
+
+    Raises
+    ------
+    ShapeError
+        If none fits, or where names leave open whether one is left out.
+
+    """
+    fitting = window_count(n, kernel, stride, padding, dilation)
+    reach = add((multiply(dilation, kernel - 1), 1))
+    out = add((ceildiv(add((n, 2 * padding, -reach)), stride), 1))
+    if at_most(add((stride, padding)), reach) or stride == 1:
+        return out  # type: ignore[return-value]
+    late = add((multiply(out - 1, stride), -n, -padding))
+    if type(late) is not int:
+        msg = f"whether a last window of {kernel} taps with stride {stride} starts on the {n} elements depends on sizes"
+        raise ShapeError(f"{msg} that are names; give them as numbers")
+    return fitting if late >= 0 else out  # type: ignore[return-value]
 
 
 def shape_of_gradient(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -51,7 +76,8 @@ def slides_of(op: Op, graph: Graph) -> Slides:
     first, out = graph.tensors[op.inputs[0]].shape, out_of(op, graph).shape
     pooled, windows = (out, first) if op.kind.endswith("backward") else (first, out)
     rank = len(op.attrs["kernel"])
-    return slides(pooled[-rank:], op.attrs["kernel"], windows[-rank:], op.attrs)
+    axes = slides(pooled[-rank:], op.attrs["kernel"], windows[-rank:], op.attrs)
+    return tuple(x._replace(hangs=x.stride != 1) for x in axes) if op.attrs.get("ceil") else axes
 
 
 def work(op: Op, graph: Graph) -> Work:

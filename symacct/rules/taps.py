@@ -18,14 +18,18 @@ from symacct.graph import Condition
 
 
 class Slide(NamedTuple):
-    """A window of `kernel` taps put down `windows` times along `n` elements with as much padding at both ends."""
+    """A window of `kernel` taps put down `windows` times along `n` elements with as much padding at both ends.
+
+    `hangs` says that a last window may reach behind the padding.
+    """
 
     n: Size
     kernel: Size
     windows: Size
-    stride: int
+    stride: Size
     padding: Size
-    dilation: int
+    dilation: Size
+    hangs: bool = False
 
     @property
     def taps(self) -> Expr:
@@ -39,10 +43,21 @@ class Slide(NamedTuple):
         return add((*end, -self.padding, -self.n))
 
     @property
-    def shared(self) -> tuple[int, int]:
-        """By how many windows and taps two taps at one place are apart."""
-        g = gcd(self.stride, self.dilation)
-        return self.dilation // g, self.stride // g
+    def shared(self) -> tuple[Size, Size] | None:
+        """By how many windows and taps two taps at one place are apart; None where names leave it open."""
+        if self.dilation == 1 or self.stride == 1:
+            return self.dilation, self.stride
+        if self.dilation == self.stride:
+            return 1, 1
+        if type(self.stride) is int and type(self.dilation) is int:
+            g = gcd(self.stride, self.dilation)
+            return self.dilation // g, self.stride // g
+        return None
+
+    @property
+    def steps_in_numbers(self) -> bool:
+        """Whether stride and dilation are numbers."""
+        return type(self.stride) is int and type(self.dilation) is int
 
 
 def real_taps(x: Slide) -> Expr | None:
@@ -51,9 +66,9 @@ def real_taps(x: Slide) -> Expr | None:
     There is one where nothing is padded; for a kernel and padding in numbers; and for any at stride and dilation 1,
     ``kernel*windows - padding*(padding + 1)``.
     """
-    if x.padding == 0:
+    if x.padding == 0 and not x.hangs:
         return x.taps
-    if type(x.kernel) is int and type(x.padding) is int:
+    if type(x.kernel) is int and type(x.padding) is int and x.steps_in_numbers:
         if type(x.behind) is int:
             return _inside(x, x.padding, x.behind)
         return add(_of_tap(x, x.kernel, x.padding, j) for j in range(x.kernel))
@@ -70,36 +85,43 @@ def _inside(x: Slide, before: int, behind: int) -> Expr:
 
 def _outside(x: Slide, reach: int, j: int) -> int:
     """Return how many windows have tap j (from that end) among the `reach` places outside the elements."""
+    assert type(x.stride) is int
+    assert type(x.dilation) is int
     taps = max(0, -(-(reach - j * x.dilation) // x.stride))
     return min(taps, x.windows) if type(x.windows) is int else taps
 
 
 def _of_tap(x: Slide, kernel: int, padding: int, j: int) -> Expr:
-    """Return how many windows have tap j on an element, where `n` is a name and windows are what fits."""
-    place, last = j * x.dilation, (kernel - 1) * x.dilation
-    up_to = ceildiv(x.n + min(2 * padding - last, padding - place), x.stride)
+    """Return how many windows have tap j on an element, where `n` is a name and windows are what fits, or hang over."""
+    assert type(x.stride) is int
+    assert type(x.dilation) is int
+    place, last, over = j * x.dilation, (kernel - 1) * x.dilation, x.stride - 1 if x.hangs else 0
+    up_to = ceildiv(x.n + min(2 * padding - last + over, padding - place), x.stride)
     return add((up_to, -max(0, -(-(padding - place) // x.stride))))
 
 
-def places(x: Slide) -> Expr:
-    """Return the different places, padding too, that have a tap."""
+def places(x: Slide) -> Expr | None:
+    """Return the different places, padding too, that have a tap; None where there is no closed form."""
+    if x.shared is None:
+        return None
     windows, kernel = x.windows - x.shared[0], x.kernel - x.shared[1]
     return add((x.taps, -multiply(_at_least_none(windows), _at_least_none(kernel))))
 
 
 def real_places(x: Slide) -> Expr | None:
     """Return the elements that have a tap, None where there is no closed form."""
-    if x.padding == 0:
+    if x.padding == 0 and not x.hangs:
         return places(x)
     if x.stride == x.dilation == 1:
         return x.n
     taps = real_taps(x)
-    if taps is None or type(x.kernel) is not int or type(x.padding) is not int:
+    if taps is None or x.shared is None or type(x.kernel) is not int or type(x.padding) is not int:
         return None
-    if type(x.behind) is not int:
-        covered = x.dilation == 1 and x.stride <= min(x.kernel, x.padding + 1)
-        return x.n if covered else None
     step, back = x.shared
+    assert type(x.stride) is type(x.dilation) is type(step) is type(back) is int
+    if type(x.behind) is not int:
+        reach = x.kernel if x.hangs else min(x.kernel, x.padding + 1)
+        return x.n if x.dilation == 1 and x.stride <= reach else None
     rest = x._replace(windows=_at_least_none(x.windows - step), kernel=_at_least_none(x.kernel - back))
     twice = _inside(rest, x.padding - step * x.stride, x.behind - back * x.dilation)
     return add((taps, -twice))
@@ -110,12 +132,14 @@ def real_windows(x: Slide) -> Expr | None:
 
     None where there is no closed form; where names leave open how wide they are, all, see `conditions`.
     """
+    if x.padding == 0 and not x.hangs:
+        return x.windows
     last = multiply(x.kernel - 1, x.dilation)
     if not at_most(x.dilation, x.n) and x.kernel != 1 and not isinstance(x.n, Poly):
         return None
     if at_most(x.padding, last) or isinstance(add((last, -x.padding)), Poly):
         return x.windows
-    if type(last) is not int or type(x.padding) is not int or type(x.behind) is not int:
+    if type(last) is not int or type(x.padding) is not int or type(x.behind) is not int or not x.steps_in_numbers:
         return None
     gone = [_outside(x, reach - last, 0) for reach in (x.padding, x.behind)]
     return add((x.windows, *(-g for g in gone)))
@@ -123,6 +147,8 @@ def real_windows(x: Slide) -> Expr | None:
 
 def real_kernel(x: Slide) -> Size:
     """Return the taps that fall on an element in some window: all where the sizes are names, see `conditions`."""
+    if not x.steps_in_numbers:
+        return x.kernel
     if type(x.kernel) is int and type(x.padding) is int and type(x.behind) is int and type(x.windows) is int:
         ends = ((_outside(x, x.padding, j), _outside(x, x.behind, x.kernel - 1 - j)) for j in range(x.kernel))
         return sum(a + b < x.windows for a, b in ends)
@@ -133,7 +159,7 @@ def work_of_windows(
     axes: Sequence[Slide],
     point_rows: Expr,
     sum_rows: Expr,
-    sums: Sequence[tuple[Expr, Expr | None]],
+    sums: Sequence[tuple[Expr | None, Expr | None]],
     primitive: str = "contract",
 ) -> Work:
     """Return the work of windows: taps along all axes times rows, how many sums they make, what padding takes off.
@@ -151,7 +177,14 @@ def work_of_windows(
 
     """
     points = multiply(point_rows, product(x.taps for x in axes))
-    made = multiply(sum_rows, product(n for n, _ in sums))
+    counts = [n for n, _ in sums]
+    if None in counts:
+        unknown: dict[Key, Expr] = {
+            (f"{primitive}@contraction=exact@unknown", "sums of taps that fall on one place"): points,
+            (f"{primitive}@padding=exact@unknown", "taps on padding"): points,
+        }
+        return {(primitive, "points"): points, **unknown}
+    made = multiply(sum_rows, product(n for n in counts if n is not None))
     work: dict[Key, Expr] = {(primitive, "points"): points, (primitive, "outputs"): made}
     exact = f"{primitive}@padding=exact"
     real = [real_taps(x) for x in axes]
@@ -167,8 +200,7 @@ def work_of_windows(
 
 def conditions(x: Slide) -> list[Condition]:
     """Return what has to hold for these counts to be true: elements are as many as a window reaches over them."""
-    step, back = x.shared
-    out = [_least(x.windows, step), _least(x.kernel, back)]
+    out = [] if x.shared is None else [_least(x.windows, x.shared[0]), _least(x.kernel, x.shared[1])]
     if x.padding != 0:
         out += [_least(x.n, x.dilation * (x.kernel - 1) - x.padding), _least(x.n, x.dilation if x.kernel != 1 else 1)]
         if isinstance(x.kernel, Poly) or isinstance(x.padding, Poly):

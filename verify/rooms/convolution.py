@@ -10,11 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from symacct.conventions import Convention, tally
-from symacct.errors import InconclusiveError
+from symacct.errors import InconclusiveError, ShapeError
 from symacct.expr import evaluate, name
 from symacct.graph import Graph, Op, Tensor
 from symacct.rules import FORMULAS, RULES
 from symacct.rules.convolution import window_count
+from symacct.rules.pooling import hanging_count
 from verify.check import Check, DisagreementError, agree
 from verify.sliding import POOLS, Case, Place, Sums, conv_run, pool_run, result_shape
 
@@ -22,6 +23,8 @@ KINDS = ("conv", "conv_transpose", "conv_backward_weight")
 MODES = ("numbers", "places", "gradient", "kernel", "padding", "kernel and padding")
 """What has a name: nothing; batch and what is given, elements or windows of a transposed one; elements also where they
 are the output, as in a gradient; the window."""
+STEPS = ("stride", "dilation")
+"""Or how it slides: where both are more than 1, taps that share a place have no closed form."""
 
 
 def shapes_of(case: Case) -> list[Place]:
@@ -69,7 +72,11 @@ def _named(case: Case, shapes: list[Any], mode: str) -> dict[str, Any]:
     n = [name(f"n{i}") for i in range(rank)] if mode in ("places", "gradient") else list(case.n)
     kernel = [name(f"k{i}") for i in range(rank)] if "kernel" in mode else list(case.kernel)
     padding = [name(f"p{i}") for i in range(rank)] if "padding" in mode else list(case.padding)
-    windows = [window_count(*axis) for axis in zip(n, kernel, case.stride, padding, case.dilation, strict=True)]
+    stride, dilation = (
+        [name(f"{what[0]}{i}") for i in range(rank)] if mode == what else list(getattr(case, what)) for what in STEPS
+    )
+    count = hanging_count if case.ceil else window_count
+    windows = [count(*axis) for axis in zip(n, kernel, stride, padding, dilation, strict=True)]
     if spread and mode == "places":
         windows = [name(f"w{i}") for i in range(rank)]
         n = [m + (w - at) * s for m, w, at, s in zip(case.n, windows, case.windows(), case.stride, strict=True)]
@@ -81,11 +88,13 @@ def _named(case: Case, shapes: list[Any], mode: str) -> dict[str, Any]:
     elif case.kind in ("conv", "conv_transpose"):
         shapes[1][-rank:] = kernel
     attrs = {"padding": tuple(padding), "kernel": tuple(kernel), "sizes": tuple(n)}
+    attrs |= {"stride": tuple(stride), "dilation": tuple(dilation)}
     return {key: value for key, value in attrs.items() if key in attrs_of(case)}
 
 
 def sizes_of(case: Case) -> dict[str, int]:
     values = {"n": case.n, "w": case.windows(), "k": case.kernel, "p": case.padding}
+    values |= {"s": case.stride, "d": case.dilation}
     return {"b": case.batch, **{f"{letter}{i}": v for letter, each in values.items() for i, v in enumerate(each)}}
 
 
@@ -102,12 +111,17 @@ def agrees(case: Case) -> None:
             msg = f"the loops of {case} yield {made}, not {expected}"
             raise DisagreementError(msg)
         convention = Convention(way, padding="exact" if real else "nominal")
-        for mode in MODES if all(case.padding) else MODES[:4]:  # a name is at least 1
+        for mode in (*(MODES if all(case.padding) else MODES[:4]), *STEPS):  # a name is at least 1
             _form_agrees(case, mode, convention, sum(m.calls.values()))
 
 
 def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> None:
-    graph, sizes, rule = graph_of(case, mode), sizes_of(case), RULES[case.kind]
+    try:
+        graph, sizes, rule = graph_of(case, mode), sizes_of(case), RULES[case.kind]
+    except ShapeError:
+        if case.ceil and mode not in case.forms:
+            return  # whether a last window is left out depends on a name
+        raise
     (op,) = graph.ops
     what = f"{case} with names for {mode} under {convention.label}"
     agree([evaluate(s, sizes) for s in graph.tensors[-1].shape], list(result_shape(case)), f"shape of {what}")
@@ -117,7 +131,7 @@ def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> N
     try:
         counted = tally(rule.work(op, graph), convention, FORMULAS).get("FLOP", 0)
     except InconclusiveError:
-        if mode in case.forms or convention.padding == "nominal":
+        if mode in case.forms or (convention.padding == "nominal" and mode not in STEPS):
             raise DisagreementError(f"there is no closed form of {what}") from None
         return
     agree(evaluate(counted, sizes), calls, f"flops of {what}")
@@ -153,14 +167,28 @@ def cases(draw: st.DrawFn, kind: str) -> Case:
     channels = (draw(st.integers(1, 2)), draw(st.integers(1, 2)))
     bias = draw(st.booleans()) if kind in ("conv", "conv_transpose") else False
     first = (kind, draw(st.integers(1, 2)), draw(st.integers(1, 2)), channels)
-    return Case(*first, axes(1, 5), axes(1, 3), axes(1, 3), axes(0, 2), axes(1, 2), (), bias)
+    ceil = draw(st.booleans()) if kind in POOLS else False
+    return Case(*first, axes(1, 5), axes(1, 3), axes(1, 3), axes(0, 2), axes(1, 2), (), bias, ceil)
 
 
 def fixed(kind: str) -> tuple[Case, ...]:
     """Each kind of closed form; cases that a kind does not allow are passed over."""
     both = kind in ("conv", "conv_transpose")
     most = ("numbers", "places", "gradient")
+    hanging = (
+        Case(kind, 2, 1, (1, 1), (8,), (3,), (2,), (1,), (1,), most, ceil=True),
+        Case(kind, 1, 1, (1, 1), (7, 6), (2, 3), (2, 2), (0, 0), (1, 1), most, ceil=True),
+        Case(kind, 1, 1, (1, 1), (5,), (2,), (3,), (1,), (1,), ("numbers",), ceil=True),
+        Case(kind, 1, 1, (1, 1), (9,), (2,), (3,), (0,), (1,), ("numbers",), ceil=True),
+        Case(kind, 1, 1, (1, 1), (10,), (3,), (3,), (0,), (1,), most, ceil=True),
+    )
+    slid = (
+        Case(kind, 1, 1, (1, 1), (9,), (3,), (2,), (0,), (1,), (*MODES[:4], "stride")),
+        Case(kind, 1, 1, (1, 1), (9,), (3,), (1,), (0,), (2,), (*MODES[:4], "dilation")),
+    )
     return (
+        *(hanging if kind in POOLS else ()),
+        *slid,
         Case(kind, 2, 2, (2, 3), (5,), (3,), (1,), (1,), (1,), MODES, both),
         Case(kind, 2, 1, (1, 2), (7, 4), (3, 2), (2, 1), (1, 0), (1, 1), most),
         Case(kind, 1, 2, (1, 1), (8,), (2,), (3,), (0,), (1,), most, both),
