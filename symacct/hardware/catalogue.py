@@ -66,7 +66,7 @@ def device(name: str | Path | Device) -> Device:
     if isinstance(name, Device):
         return name
     if not isinstance(name, str | Path):
-        raise HardwareError(f"{name!r} is no device; give a name such as 'h100', a .toml file or a Device")
+        raise HardwareError(f"{repr(name)[:60]} is no device; give a name such as 'h100', a .toml file or a Device")
     if isinstance(name, Path) or ".toml" in name:
         return _from_file(str(name))
     plain = _MAKERS.sub("", name.strip().lower().replace(" ", "-").replace("_", "-"))

@@ -109,9 +109,9 @@ class Reader:
         return Figure(value, self._source(given, place, source), text(given, "note", place, ""), spread)
 
     def _source(self, entry: Mapping[str, Any], place: str, default: Source) -> Source:
-        name = entry.get("source")
-        if name is None:
+        if "source" not in entry:
             return default
+        name = text(entry, "source", place)
         if name not in self.sources:
             raise HardwareError(f"{place}: no source {name!r} in [sources]; it has {one_of(self.sources)}")
         return self.sources[name]

@@ -54,7 +54,7 @@ def _read(name: str, word: str, value: Any, dtype: str) -> Value:
         found = read_range(value, "")
         return Range(found.low * one, found.high * one) if isinstance(found, Range) else found * one
     if name in NEED_UNITS and not _has_unit(value):
-        raise SizeError(f"{value!r} has no unit; write {NEED_UNITS[name]}")
+        raise SizeError(f"{repr(value)[:60]} has no unit; write {NEED_UNITS[name]}")
     return read_range(value, VARIABLES[name].unit)
 
 
@@ -68,10 +68,10 @@ def _has_unit(value: Any) -> bool:
 
 def _checked(name: str, value: Value) -> Value:
     for end in value if isinstance(value, Range) else (value,):
-        if name in ("mfu", "hfu"):
-            checked_utilisation(float(end), name)
         if end.value == 0 and VARIABLES[name].default != 0:
             raise SizeError("it is 0; a quantity of a run is above 0")
         if end.value and not 1 / _LARGEST < end.value < _LARGEST:
             raise SizeError(f"{end} is beyond what a run can have")
+        if name in ("mfu", "hfu"):
+            checked_utilisation(float(end), name)
     return value

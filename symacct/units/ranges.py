@@ -41,7 +41,7 @@ def read_range(given: str | float | Fraction | Quantity | tuple[object, object],
     """
     if isinstance(given, tuple):
         if len(given) != 2:
-            raise SizeError(f"{given!r} is no range; write its two ends")
+            raise SizeError(f"{repr(given)[:60]} is no range; write its two ends")
         ends = given
     elif isinstance(given, str) and ".." in given:
         left, _, right = given.partition("..")
@@ -50,5 +50,5 @@ def read_range(given: str | float | Fraction | Quantity | tuple[object, object],
         return quantity(given, unit)
     low, high = (quantity(end, unit) for end in ends)  # type: ignore[arg-type]
     if not low < high:
-        raise SizeError(f"{given!r} runs from {low} to {high}; write the smaller end first")
+        raise SizeError(f"{repr(given)[:60]} runs from {low} to {high}; write the smaller end first")
     return Range(low, high)

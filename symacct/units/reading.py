@@ -65,7 +65,7 @@ def quantity(given: str | float | Fraction | Quantity, unit: str | None = None) 
     else:
         found = Quantity(_number(given), unit or "")
     if unit is not None:
-        check_unit(unit, found.unit, repr(given) if isinstance(given, str) else str(given))
+        check_unit(unit, found.unit, repr(given)[:60] if isinstance(given, str) else str(given))
     return found
 
 
@@ -76,9 +76,9 @@ def _number(given: float | Fraction) -> int | Fraction | float:
     elif hasattr(given, "__index__") and not isinstance(given, bool):
         given = operator.index(given)
     if isinstance(given, bool) or not isinstance(given, int | float | Fraction):
-        raise SizeError(f"{given!r} is no quantity; write a number, or text such as '80 GB'")
+        raise SizeError(f"{repr(given)[:60]} is no quantity; write a number, or text such as '80 GB'")
     if not math.isfinite(given) or given < 0:
-        raise SizeError(f"{given} is no quantity; it is a finite number, 0 or more")
+        raise SizeError(f"{str(given)[:60]} is no quantity; it is a finite number, 0 or more")
     return whole(Fraction(repr(float(given)))) if isinstance(given, float) else given
 
 

@@ -84,6 +84,7 @@ WRONG = {
     "parts": ((", operations = 1000", ""), "has units, clock; units, operations and clock go together"),
     "a half unit": (("units = 100", "units = 0.5"), "units is 0.5, not a whole number"),
     "a source": (('source = "sheet" }', 'source = "shet" }'), r"no source 'shet' in \[sources\]; it has sheet"),
+    "a source as a table": (('source = "sheet" }', "source = { value = 3 } }"), "source is {'value': 3}, not text"),
     "evidence": (('"seen"', '"heard"'), "unknown evidence 'heard'; known: seen, recalled"),
     "a link": (('"wire", count', '"wyre", count'), "unknown link 'wyre'. Did you mean 'wire'"),
     "a spread": (("spread = 0.02", "spread = -1"), "the spread -1 is no share"),

@@ -139,7 +139,7 @@ def test_a_utilisation_above_1_names_causes():
             ask()
         assert all(cause in str(caught.value) for cause in causes)
     assert sa.mfu(flops=200, time="1 s", devices=1, peak=200) == 1
-    with pytest.raises(UtilisationError, match="above 0"):
+    with pytest.raises(SizeError, match="mfu: it is 0"):
         sa.days(**LECTURE | {"mfu": 0})
 
 
