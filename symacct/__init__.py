@@ -14,6 +14,7 @@ _ROOMS = {
     "symacct.accounting.times": "times",
     "symacct.answers": "check read_answer",
     "symacct.api": "account bytes flops intensity matmul_flops",
+    "symacct.checkpointing": "Stage checkpoint checkpoint_curve",
     "symacct.conventions": "Convention",
     "symacct.errors": "SymacctError",
     "symacct.explanation": "explain",

@@ -31,6 +31,15 @@ from symacct.api import (
 from symacct.api import (
     matmul_flops as matmul_flops,
 )
+from symacct.checkpointing import (
+    Stage as Stage,
+)
+from symacct.checkpointing import (
+    checkpoint as checkpoint,
+)
+from symacct.checkpointing import (
+    checkpoint_curve as checkpoint_curve,
+)
 from symacct.conventions import (
     Convention as Convention,
 )

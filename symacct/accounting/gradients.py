@@ -120,6 +120,23 @@ class Gradients:
 
         return residuals(self, policy, wrt, device)
 
+    def checkpoint(self: Any, strategy: str | None = None, **options: Any) -> Any:
+        """Return what activation checkpointing holds and executes again; see `symacct.checkpoint`.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> plan = sa.account(network, params=["w"], dtype="fp32").checkpoint("sqrt")
+        >>> plan.memory, plan.recomputed_matmul
+        (8*sqrt(L)*b*d, 2*L*b*d**2)
+
+        """
+        from symacct.checkpointing import checkpoint
+
+        return checkpoint(self, strategy, **options)
+
 
 def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     """Return the passes of a training step; `wrt` are the inputs that need a gradient, see `Account.backward`."""

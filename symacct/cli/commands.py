@@ -24,6 +24,7 @@ from symacct.cli.options import (
     examples,
 )
 from symacct.cli.output import emit, print_total, under, wheres
+from symacct.cli.recomputing import recomputing
 from symacct.cli.tables import (
     bound_json,
     bound_latex,
@@ -54,6 +55,7 @@ app.add_typer(accounts)
 app.add_typer(machines)
 app.add_typer(timed)
 app.add_typer(assignments)
+app.add_typer(recomputing)
 
 
 def _version(*, wanted: bool) -> None:

@@ -1,0 +1,140 @@
+"""What is asked for, as chains; and under what the answers hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from symacct.accounting import Account
+from symacct.accounting.numbers import check_condition
+from symacct.checkpointing.chain import Chain, Run, Stage
+from symacct.checkpointing.derive import chain_of
+from symacct.errors import ConventionError, SizeError, UndefinedSizeError, one_of
+from symacct.expr import Size, as_size, collect_sizes, names_in, substitute
+from symacct.graph import Condition
+from symacct.training.kept import DEVICES
+
+QUANTITIES = ("flops", "matmul_flops")
+BYTES = (
+    "bytes that autograd keeps as torch does, storages merged; no parameters, gradients, optimizer state or workspace"
+)
+GIVEN = "bytes and operations are those that the stages were given"
+FREED = "boundaries are freed as the backward pass proceeds"
+EARLY = {
+    True: "recomputation ends at the last tensor that a segment saves (torch's early stop)",
+    False: "a segment is recomputed whole (no early stop)",
+}
+
+
+class Asked(NamedTuple):
+    """What is checkpointed: its chain by quantity of work, in what unit, and what is said of its cuts."""
+
+    title: str
+    chains: Mapping[str, Chain]
+    units: Mapping[str, str]
+    cuts: tuple[str, ...]
+    exact: bool
+    conditions: tuple[Condition, ...] = ()
+
+    def notes(self, *, early_stop: bool) -> tuple[str, ...]:
+        """Return under what the answers hold."""
+        return (BYTES if self.cuts else GIVEN, FREED, EARLY[early_stop], *self.cuts)
+
+    def optimality(self, *, sure: bool) -> str:
+        """Say how good a plan within a budget is."""
+        family = "no plan" if self.exact else "no plan with such cuts (others are not tried)"
+        if sure:
+            return f"{family} within these bytes executes fewer operations again"
+        return (
+            "too many plans to try all: this one keeps as long a tail of the chain as fits and recomputes before it "
+            "the segments that hold least; another choice of what to keep may execute fewer operations again"
+        )
+
+
+def asked_of(
+    what: Account | Stage | Sequence[Stage],
+    layers: Any = None,
+    wrt: Sequence[str] | None = None,
+    sizes: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    *,
+    device: str = "cpu",
+    drop_scores: bool = False,
+    in_numbers: bool = False,
+) -> Asked:
+    """Return the chain of an account, of equal layers, or of a list of stages, with sizes put in.
+
+    In numbers the turns of a repeat are cut too, inside; every size must be given.
+
+    Raises
+    ------
+    SizeError
+        For something else, and for layers of what has its own.
+    UndefinedSizeError
+        Names the sizes that are missing for numbers.
+    ConventionError
+        For an unknown device.
+
+    """
+    if device not in DEVICES:
+        msg = f"unknown device {device!r} of what is kept; known: {one_of(DEVICES)}"
+        raise ConventionError(msg)
+    if isinstance(what, Account):
+        if layers is not None:
+            raise SizeError("an account has its layers already; layers= is for one stage that is repeated")
+        given = collect_sizes(sizes, axes or {}, what.names)
+        told: dict[str, Any] = {"device": device, "drop_scores": drop_scores, "sizes": given}
+        asked = _of_account(what, wrt, told)
+    elif drop_scores:
+        raise SizeError("only of an account it is known where attention scores are made; give stages without them")
+    else:
+        title, chain = _chain_of_stages(what, layers)
+        given = collect_sizes(sizes, axes or {}, tuple(sorted(chain.names)))
+        asked = Asked(title, {"flops": chain.at(given)}, {"flops": "FLOP"}, (), exact=True)
+    if in_numbers:
+        if missing := sorted(asked.chains["flops"].names):
+            msg = f"no number for {one_of(missing)}; the best cuts need numbers for all sizes"
+            raise UndefinedSizeError(msg)
+        if isinstance(what, Account):
+            return _of_account(what, wrt, {**told, "inside": True})
+    return asked
+
+
+def _of_account(account: Account, wrt: Sequence[str] | None, told: Mapping[str, Any]) -> Asked:
+    found = {q: chain_of(account, q, wrt, **told) for q in QUANTITIES}
+    where = "between the turns of a repeat and inside them" if "inside" in told else "between the turns of a repeat"
+    device = told["device"]
+    cuts = (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}")
+    title = account.title.partition("(")[0] or account.title
+    chains = {q: d.chain.at(told["sizes"]) for q, d in found.items()}
+    units = {q: account.unit(q) for q in QUANTITIES}
+    return Asked(title, chains, units, cuts, found["flops"].every_cut, _open(account.conditions, told["sizes"]))
+
+
+def _open(conditions: Sequence[Condition], sizes: Mapping[str, Size]) -> tuple[Condition, ...]:
+    """Return conditions with sizes put in, those that numbers do not decide; one that they break is refused."""
+    out = []
+    for c in conditions:
+        if isinstance(c.left, str) or isinstance(c.right, str):
+            out.append(c)
+            continue
+        left, right = substitute(c.left, sizes), substitute(c.right, sizes)
+        put_in = Condition(c.kind, left, right)
+        if [*names_in(left), *names_in(right)]:
+            out.append(put_in)
+        else:
+            check_condition(put_in, {})
+    return tuple(out)
+
+
+def _chain_of_stages(what: Any, layers: Any) -> tuple[str, Chain]:
+    if isinstance(what, Stage):
+        times = as_size(1 if layers is None else layers, "layers")
+        return f"{times} x {what.name or 'stage'}", Chain((Run(what, times),))
+    stages = list(what) if isinstance(what, Sequence) and not isinstance(what, str) else []
+    if not stages or not all(isinstance(s, Stage) for s in stages):
+        msg = f"{type(what).__name__} is no chain; give an account, a Stage with layers=, or a list of Stages"
+        raise SizeError(msg)
+    if layers is not None:
+        raise SizeError("a list of stages has as many layers as it has stages; layers= is for one stage")
+    return f"{len(stages)} stages", Chain(tuple(Run(stage) for stage in stages))

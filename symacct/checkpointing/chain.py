@@ -1,0 +1,212 @@
+"""A chain of stages, each taking one tensor from the stage before: what it keeps, what it computes, stages joined.
+
+What autograd keeps of a stage is its `residual`; where the tensor between two stages is kept too, by either of them, a
+segment of both keeps it once more. A segment is itself a stage, so joining is all that cuts need:
+
+    residual of k equal stages    k * residual + (k - 1) * between,  between = boundary where kept and not yet counted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from typing import Any, NamedTuple
+
+from symacct.errors import ExpressionError, SizeError
+from symacct.expr import Expr, Poly, Size, add, from_sympy, multiply, names_in, read, sign, substitute
+
+AMOUNTS = ("boundary", "residual", "flops", "tail")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a chain: a layer, a block, or a few operations between two tensors.
+
+    Parameters
+    ----------
+    boundary
+        Bytes of the tensor that it takes, which is kept if recomputation starts here.
+    residual
+        Bytes that autograd keeps of it besides what it takes; its own result included where that is kept.
+    flops
+        Operations of its forward pass.
+    tail
+        Operations after the last tensor that it saves: recomputation that stops early skips them.
+    keeps_input, keeps_output
+        Whether autograd keeps what it takes, and what it returns.
+    name
+        What to print.
+
+    Raises
+    ------
+    SizeError
+        For an amount that is negative or no exact number or formula; for a tail of more operations than the stage has.
+
+    Examples
+    --------
+    >>> relu = Stage("B*D", "B*D", "2*B*D^2 + B*D", keeps_input=True, keeps_output=True, name="Linear+ReLU")
+    >>> relu.boundary, joined([relu, relu]).residual
+    (B*D, 2*B*D)
+
+    """
+
+    boundary: Expr
+    residual: Expr
+    flops: Expr = 1
+    tail: Expr = 0
+    keeps_input: bool = False
+    keeps_output: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        """Read amounts that are text or sympy's."""
+        for field in AMOUNTS:
+            object.__setattr__(self, field, _amount(getattr(self, field), field))
+        if sign(add((self.flops, multiply(-1, self.tail)))) == -1:
+            msg = f"the tail of a stage, {self.tail} operations, is more than its {self.flops} operations"
+            raise SizeError(msg)
+
+    @property
+    def rerun(self) -> Expr:
+        """Operations until its last tensor is saved."""
+        return add((self.flops, multiply(-1, self.tail)))
+
+    def at(self, sizes: Mapping[str, Expr]) -> Stage:
+        """Return the stage with sizes put in for names."""
+        amounts: dict[str, Any] = {field: substitute(getattr(self, field), sizes) for field in AMOUNTS}
+        return replace(self, **amounts)
+
+    @property
+    def names(self) -> set[str]:
+        """The sizes that are still names."""
+        return {n for field in AMOUNTS for n in names_in(getattr(self, field))}
+
+
+def _amount(value: Any, field: str) -> Expr:
+    """Return a number or formula that is not negative."""
+    if isinstance(value, bool | float) or value is None:
+        msg = f"the {field} of a stage is {value!r}; it is a whole number, or a formula such as '2*B*D^2'"
+        raise SizeError(msg)
+    try:
+        amount: Expr = read(value) if isinstance(value, str) else value if type(value) is Poly else from_sympy(value)
+    except ExpressionError as error:
+        msg = f"the {field} of a stage: {error}"
+        raise SizeError(msg) from None
+    if sign(amount) == -1:
+        msg = f"the {field} of a stage is {amount}, which is negative"
+        raise SizeError(msg)
+    return amount
+
+
+def between(first: Stage, second: Stage) -> Expr:
+    """Return the bytes that two stages in one segment keep of the tensor between them and neither counts."""
+    return second.boundary if second.keeps_input and not first.keeps_output else 0
+
+
+def joined(stages: Sequence[Stage]) -> Stage:
+    """Return stages in a row as one."""
+    return reduce(_join, stages)
+
+
+def _join(first: Stage, second: Stage) -> Stage:
+    name = first.name if first.name == second.name else f"{first.name} to {second.name}"
+    return replace(
+        first,
+        residual=add((first.residual, second.residual, between(first, second))),
+        flops=add((first.flops, second.flops)),
+        tail=second.tail,
+        keeps_output=second.keeps_output,
+        name=name,
+    )
+
+
+def repeated(stage: Stage, times: Size | Expr) -> Stage:
+    """Return equal stages in a row as one."""
+    inner = multiply(between(stage, stage), add((times, -1)))
+    return replace(
+        stage,
+        residual=add((multiply(times, stage.residual), inner)),
+        flops=multiply(times, stage.flops),
+    )
+
+
+class Run(NamedTuple):
+    """Equal stages in a row; `block` where strategies recompute them, else they keep what they keep.
+
+    Where a part inside each stage is recomputed, `transient` bytes come back during its backward pass; for that `again`
+    operations are executed again, `until` of them to the last tensor that is saved.
+    """
+
+    stage: Stage
+    times: Size = 1
+    block: bool = True
+    transient: Expr = 0
+    again: Expr = 0
+    until: Expr = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Runs of stages in order, and the bytes that are kept whatever is recomputed (masks and tables they share)."""
+
+    runs: tuple[Run, ...]
+    outside: Expr = 0
+
+    @property
+    def names(self) -> set[str]:
+        """The sizes that are still names."""
+        amounts = [x for r in self.runs for x in (r.times, r.transient, r.again, r.until)]
+        inside = {n for run in self.runs for n in run.stage.names}
+        return inside | {n for x in (*amounts, self.outside) for n in names_in(x)}
+
+    @property
+    def flops(self) -> Expr:
+        """The operations of the forward pass."""
+        return add(multiply(run.times, run.stage.flops) for run in self.runs)
+
+    def at(self, sizes: Mapping[str, Expr]) -> Chain:
+        """Return the chain with sizes put in for names."""
+
+        def put(x: Expr) -> Expr:
+            return substitute(x, sizes)
+
+        runs = [
+            Run(r.stage.at(sizes), as_times(put(r.times)), r.block, put(r.transient), put(r.again), put(r.until))
+            for r in self.runs
+        ]
+        return Chain(tuple(run for run in runs if run.times != 0), put(self.outside))
+
+
+def as_times(times: Expr) -> Size:
+    """Return how many stages there are.
+
+    Raises
+    ------
+    SizeError
+        If that is no whole number.
+
+    """
+    if isinstance(times, Fraction) or (isinstance(times, int) and times < 0):
+        msg = f"{times} stages in a row; their number is a whole number"
+        raise SizeError(msg)
+    return times
+
+
+def unrolled(runs: Iterable[Run]) -> list[Stage]:
+    """Return every stage by itself.
+
+    Raises
+    ------
+    SizeError
+        While a number of stages is a name.
+
+    """
+    stages: list[Stage] = []
+    for run in runs:
+        if not isinstance(run.times, int):
+            msg = f"there are {run.times} stages; their number is needed here: give {', '.join(names_in(run.times))}"
+            raise SizeError(msg)
+        stages += [run.stage] * run.times
+    return stages

@@ -1,0 +1,211 @@
+"""Stages from operations of a graph: what they keep, compute, and save last; a repeat as equal stages in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from symacct.backward.needs import by_turn, needing, wants
+from symacct.checkpointing.chain import Run, Stage, as_times, joined, repeated, unrolled
+from symacct.checkpointing.plan import larger
+from symacct.checkpointing.saved import Key, Saved, Terms, bytes_of, root, saved_by, useful
+from symacct.checkpointing.scores import score_regions
+from symacct.errors import GraphError
+from symacct.expr import Expr, Size, add, multiply
+from symacct.graph import Graph, Op
+
+
+class Piece(NamedTuple):
+    """Operations of a graph between two cuts, the memory that crosses these, and what several stages share."""
+
+    graph: Graph
+    ops: Sequence[Op]
+    needs: set[int]
+    takes: Mapping[int, Expr]
+    gives: frozenset[int]
+    useful: frozenset[int]
+    shared: frozenset[Key] = frozenset()
+
+
+class Found(NamedTuple):
+    """A stage, what it keeps that was made elsewhere, and whether it saves anything at all.
+
+    `transient` and `again` are those of `symacct.checkpointing.chain.Run`: of scores that are not kept.
+    """
+
+    stage: Stage
+    outside: dict[Key, Expr]
+    saves: bool
+    transient: Expr = 0
+    again: tuple[Expr, Expr] = (0, 0)
+
+
+class Kept:
+    """What operations save, in the order in which they run, and the operations after the last of it."""
+
+    def __init__(self, piece: Piece, terms: Terms, places: Iterable[int]) -> None:
+        """Go through some operations of a piece."""
+        self.bytes: dict[Key, Expr] = {}
+        self.saves = False
+        self.flops: list[Expr] = []
+        self.tail: Expr = 0
+        for place in places:
+            op = piece.ops[place]
+            self.flops.append(terms.flops(op, piece.graph))
+            self.tail = add((self.tail, self.flops[-1]))
+            saved = list(_saved(op, piece, terms))
+            if saved:
+                self.saves = True
+                self.tail = 0 if any(s.skipped == 0 for s in saved) else saved[-1].skipped
+            self.bytes |= {s.key: s.bytes for s in saved if not s.is_param}
+
+
+def stage_of(piece: Piece, terms: Terms) -> Found:
+    """Work out a stage."""
+    made = {i for op in piece.ops for i in op.outputs if root(piece.graph, i) == i} - piece.shared
+    everything = Kept(piece, terms, range(len(piece.ops)))
+    kept, dropped = everything.bytes, Dropped({}, 0, (0, 0))
+    if terms.drop_scores:
+        dropped = _without_scores(piece, terms)
+        kept = dropped.kept
+    own = {key: size for key, size in kept.items() if key in made or not isinstance(key, int)}
+    stage = Stage(
+        boundary=add(piece.takes.values()),
+        residual=add(own.values()),
+        flops=add(everything.flops),
+        tail=everything.tail,
+        keeps_input=_all_or_none([i in kept for i in piece.takes], "taken"),
+        keeps_output=_all_or_none([i in own for i in piece.gives], "returned"),
+        name=_named(piece.ops),
+    )
+    elsewhere = {key: size for key, size in kept.items() if key not in own and key not in piece.takes}
+    return Found(stage, elsewhere, everything.saves, dropped.transient, dropped.again)
+
+
+def _all_or_none(kept: Sequence[bool], what: str) -> bool:
+    """Return whether tensors are kept.
+
+    Raises
+    ------
+    GraphError
+        If some are and some are not: a cut holds them together.
+
+    """
+    if any(kept) and not all(kept):
+        msg = f"of {len(kept)} tensors that are {what} together, {sum(kept)} are kept and the others not; cuts know one"
+        raise GraphError(msg)
+    return any(kept)
+
+
+class Dropped(NamedTuple):
+    """What is kept without scores, the bytes of these, and what bringing them back executes: whole, and until saved."""
+
+    kept: dict[Key, Expr]
+    transient: Expr
+    again: tuple[Expr, Expr]
+
+
+def _without_scores(piece: Piece, terms: Terms) -> Dropped:
+    """Keep what makes the scores instead of them."""
+    graph, formats = piece.graph, terms.formats
+    regions = score_regions(graph, piece.ops)
+    outside = [p for p in range(len(piece.ops)) if not any(p in region for region in regions)]
+    kept = dict(Kept(piece, terms, outside).bytes)
+    transient: Expr = 0
+    whole: list[Expr] = []
+    until: list[Expr] = []
+    for region in regions:
+        made = {i for place in region for i in piece.ops[place].outputs}
+        taken = {i for place in region for i in piece.ops[place].inputs if i not in made}
+        owners = {root(graph, i): bytes_of(graph, i, formats) for i in taken}
+        kept |= {i: size for i, size in owners.items() if graph.tensors[i].role != "param"}
+        inside = Kept(piece, terms, region)
+        transient = larger(transient, add(size for key, size in inside.bytes.items() if key not in kept))
+        whole.append(add(inside.flops))
+        until.append(add((*inside.flops, multiply(-1, inside.tail))))
+    return Dropped(kept, transient, (add(whole), add(until)))
+
+
+def _saved(op: Op, piece: Piece, terms: Terms) -> Iterator[Saved]:
+    """Yield what is saved by an operation; of a repeat what its turns save, together."""
+    if op.id not in piece.useful:
+        return
+    if op.kind != "repeat":
+        yield from saved_by(op, piece.graph, piece.needs, terms)
+        return
+    found = turns(op, piece.graph, piece.needs, terms)
+    whole = joined([repeated(run.stage, run.times) for run in found.runs])
+    carry = op.attrs["carry"]
+    result = [(i, bytes_of(piece.graph, i, terms.formats)) for i in op.outputs[:carry]] if whole.keeps_output else []
+    inside = add((whole.residual, *(multiply(-1, size) for _, size in result)))
+    yield Saved(("inside", op.id), inside, skipped=whole.tail)
+    taken = [(i, bytes_of(piece.graph, i, terms.formats)) for i in op.inputs[:carry]] if whole.keeps_input else []
+    for i, size in (*taken, *result):
+        yield Saved(root(piece.graph, i), size, skipped=whole.tail)
+    for key, size in found.outside.items():
+        yield Saved(key, size, skipped=whole.tail)
+
+
+def run_of(found: Found, times: Size, *, block: bool) -> Run:
+    """Return equal stages in a row; where scores are not kept, a plan keeps the rest of each."""
+    whole, until = found.again
+    return Run(found.stage, times, block, found.transient, whole, until)
+
+
+class Turns(NamedTuple):
+    """A repeat as runs of equal stages, and what they keep that was made elsewhere, as the graph around knows it."""
+
+    runs: list[Run]
+    outside: dict[Key, Expr]
+
+
+OneTurn: TypeAlias = Callable[[Graph, set[int]], tuple[list[Run], dict[Key, Expr]]]
+"""Gives the stages of one turn, from its body and what needs a gradient in it; and what they keep from elsewhere."""
+
+
+def turns(op: Op, graph: Graph, needs: set[int], terms: Terms, one_turn: OneTurn | None = None) -> Turns:
+    """Work out the turns of a repeat; the first ones may differ in what needs a gradient.
+
+    A turn is one stage, or those that `one_turn` gives; then the number of turns must be one.
+    """
+    body, carry = op.attrs["body"], op.attrs["carry"]
+    wanted = wants(op, needs)
+    by = by_turn(op, wanted)
+    runs: list[Run] = []
+    outside: dict[Key, Expr] = {}
+    around = dict(zip(body.inputs, op.inputs, strict=True))
+    for number, carried in enumerate(by):
+        inside = needing(body, (*carried, *wanted[carry:]))
+        times: Size = 1 if number < len(by) - 1 else as_times(add((op.attrs["n"], 1 - len(by))))
+        if one_turn is None:
+            stages, elsewhere = _whole_turn(body, inside, carry, terms)
+        else:
+            stages, elsewhere = one_turn(body, inside)
+        if len(stages) == 1:
+            run = stages[0]._replace(times=times)
+            before = runs.pop() if runs and runs[-1]._replace(times=times) == run else run._replace(times=0)
+            runs += [run._replace(times=as_times(add((before.times, times))))]
+        else:
+            runs += stages * len(unrolled([stages[0]._replace(times=times)]))
+        for key in elsewhere:
+            owner = root(graph, around[key])
+            if graph.tensors[owner].role != "param":
+                outside[owner] = bytes_of(graph, owner, terms.formats)
+    return Turns(runs, outside)
+
+
+def _whole_turn(body: Graph, inside: set[int], carry: int, terms: Terms) -> tuple[list[Run], dict[Key, Expr]]:
+    takes = {root(body, i): bytes_of(body, i, terms.formats) for i in body.inputs[:carry]}
+    gives = frozenset(root(body, i) for i in body.outputs[:carry])
+    found = stage_of(Piece(body, body.ops, inside, takes, gives, useful(body, inside)), terms)
+    return [run_of(found, 1, block=True)], found.outside
+
+
+def _named(ops: Sequence[Op]) -> str:
+    """Name a stage by the scope that its operations share, else by its first and last operation."""
+    scopes = [op.scope.split("/") for op in ops]
+    shared = [parts[0] for parts in zip(*scopes, strict=False) if len(set(parts)) == 1 and parts[0]]
+    if shared:
+        return "/".join(shared)
+    told = ["product" if op.kind == "einsum" else op.kind for op in ops]
+    return told[0] if len(told) == 1 else f"{told[0]} to {told[-1]}"

@@ -1,0 +1,109 @@
+"""The strategies by name: what each recomputes of the blocks of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
+
+from symacct.checkpointing.chain import Chain, Run
+from symacct.checkpointing.plan import Builder, Part
+from symacct.checkpointing.spaced import best_spacing, every, least_spacing, nested, only_input, square_root
+from symacct.errors import ConventionError, SizeError, nearest, one_of
+from symacct.expr import Expr, Poly, add
+from symacct.graph import Condition
+
+
+class Told(NamedTuple):
+    """What a strategy did, in words, and what must hold."""
+
+    text: str
+    conditions: list[Condition]
+
+
+Strategy: TypeAlias = Callable[[Builder, Sequence[Run]], Told]
+
+
+def none(build: Builder, runs: Sequence[Run]) -> Told:
+    """Keep everything."""
+    for run in runs:
+        build.keep(run)
+    return Told("nothing is recomputed", [])
+
+
+def every_k(k: Expr) -> Strategy:
+    """Recompute segments of k blocks."""
+
+    def spaced(build: Builder, runs: Sequence[Run]) -> Told:
+        total = add(r.times for r in runs)
+        if isinstance(k, int) and isinstance(total, int) and k > total:
+            msg = f"segments of {k} of {total} blocks; k is at most {total}"
+            raise SizeError(msg)
+        return Told("every block is recomputed" if k == 1 else f"segments of {k} blocks", every(build, runs, k))
+
+    return spaced
+
+
+def root_spaced(build: Builder, runs: Sequence[Run]) -> Told:
+    """Recompute segments of sqrt(n) of n blocks."""
+    return every_k(square_root(add(r.times for r in runs)))(build, runs)
+
+
+def even(build: Builder, runs: Sequence[Run]) -> Told:
+    """Recompute segments of as many blocks as hold least: ``sqrt(n * b / r)`` of n."""
+    names = {n for run in runs for n in run.stage.names}
+    if not names and all(type(r.times) is int for r in runs):
+        return every_k(least_spacing(runs, early_stop=build.early_stop))(build, runs)
+    k = best_spacing(runs[-1])
+    text, conditions = every_k(k)(build, runs)
+    return Told(text, [*conditions, *([Condition("at_least", k, 1)] if isinstance(k, Poly) else [])])
+
+
+def recursive(build: Builder, runs: Sequence[Run]) -> Told:
+    """Recompute halves, and in each the halves of it."""
+    return Told("halves of halves of the blocks, down to one block", nested(build, runs))
+
+
+def from_input(build: Builder, runs: Sequence[Run]) -> Told:
+    """Recompute every block from the first one's input."""
+    only_input(build, runs)
+    return Told("every block is recomputed from the input of the first", [])
+
+
+STRATEGIES: Mapping[str, Strategy] = {
+    "none": none,
+    "block": every_k(1),
+    "sqrt": root_spaced,
+    "even": even,
+    "recursive": recursive,
+    "input": from_input,
+}
+
+
+def strategy_of(name: str) -> Strategy:
+    """Return a strategy by name.
+
+    Raises
+    ------
+    ConventionError
+        Lists the names.
+
+    """
+    if name not in STRATEGIES:
+        known = [*STRATEGIES, "selective", "least"]
+        msg = f"unknown strategy {name!r}; known: {one_of(known)}, or give every=k, stages=[...] or budget=BYTES."
+        raise ConventionError(msg + nearest(str(name), known))
+    return STRATEGIES[name]
+
+
+def laid_out(chain: Chain, strategy: Strategy, *, early_stop: bool) -> tuple[list[Part], Told]:
+    """Return the parts of a plan: blocks as the strategy has it, the rest kept."""
+    build = Builder(early_stop=early_stop)
+    told = [Told("nothing is recomputed: there are no blocks", [])]
+    for is_block, runs in groupby(chain.runs, key=lambda run: run.block):
+        if is_block:
+            told.append(strategy(build, list(runs)))
+        else:
+            none(build, list(runs))
+    conditions = [c for t in told for c in t.conditions]
+    return build.parts, Told(told[-1].text, list(dict.fromkeys(conditions)))

@@ -1,0 +1,206 @@
+"""Accounts as chains: what blocks keep and compute, derived by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import einops
+import pytest
+import sympy
+
+import symacct as sa
+from symacct.checkpointing.derive import chain_of
+from symacct.errors import GraphError, SizeError
+from symacct.expr import to_sympy
+
+GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
+B, D, L = sympy.symbols("B D L")
+P = L * D**2
+
+
+def layers(body):
+    def network(x: "B D", w: "L D D"):
+        return sa.repeat("L", body, x, xs=w)
+
+    return sa.account(network, params=["w"], dtype="fp32")
+
+
+RELU = layers(lambda x, w: sa.relu(x @ w))
+GELU = layers(lambda x, w: sa.gelu(x @ w))
+RELU_FIRST = layers(lambda x, w: sa.relu(x) @ w)
+
+
+def elements(amount):
+    return sympy.expand(amount / 4)
+
+
+@pytest.mark.claim("S66", "D12")
+def test_relu_blocks_keep_what_the_next_takes_and_gelu_blocks_twice_that() -> None:
+    assert elements(sa.checkpoint(RELU, "none").memory) == sympy.expand(B * D * (L + 1))
+    assert elements(sa.checkpoint(GELU, "none").memory) == 2 * B * D * L
+    # by block: L tensors to start from, so no halving for ReLU; in the last block its residual comes back
+    for account in (RELU, GELU):
+        plan = sa.checkpoint(account, "block")
+        assert elements(plan.held) == B * D * L
+        assert elements(plan.memory) == sympy.expand(B * D * (L + 1))
+    assert sa.checkpoint(RELU, "none").at(B=8, D=16, L=5).memory == 4 * 768
+    assert sa.checkpoint(RELU, "block").at(B=8, D=16, L=5).held == 4 * 640
+
+
+@pytest.mark.claim("S56", "S65")
+def test_six_and_eight_times_the_parameters() -> None:
+    forward, backward = RELU.matmul_flops, RELU.backward(wrt=["x", "w"]).matmul_flops
+    assert sympy.expand(forward + backward) == 6 * B * P
+    again = {
+        name: sa.checkpoint(account, "block").recomputed_matmul
+        for name, account in {"Linear, ReLU": RELU, "ReLU, Linear": RELU_FIRST}.items()
+    }
+    # a ReLU saves its result, so the product before it runs again: 8BP; a product that comes last does not: 6BP
+    assert again == {"Linear, ReLU": 2 * B * P, "ReLU, Linear": 0}
+    assert sympy.expand(forward + backward + again["Linear, ReLU"]) == 8 * B * P
+    assert sa.checkpoint(RELU_FIRST, "block", early_stop=False).recomputed_matmul == 2 * B * P
+
+
+def test_a_segment_that_ends_in_a_product_skips_that_one() -> None:
+    plan = sa.checkpoint(RELU_FIRST, every=4)
+    assert sympy.expand(plan.recomputed_matmul - (2 * B * P - 2 * B * D**2 * L / 4)) == 0
+    # 12 blocks in 4s: 3 of 12 products are skipped
+    assert sa.checkpoint(RELU_FIRST, every=4, L=12).recomputed_matmul == 2 * B * D**2 * (12 - 3)
+    assert sa.checkpoint(RELU_FIRST, every=5, L=12).recomputed_matmul == 2 * B * D**2 * (12 - 3)
+
+
+@pytest.mark.claim("S64", "S67")
+def test_strategies_of_the_lectures_network() -> None:
+    def slots(strategy, **options):
+        return sympy.expand(sa.checkpoint(RELU, strategy, **options).memory / (4 * B * D))
+
+    assert slots("sqrt") == 2 * sympy.sqrt(L)
+    assert slots(None, every="k") == sympy.Symbol("k") + L / sympy.Symbol("k")
+    assert slots("input") == 3
+    assert [slots("recursive", L=n) for n in (1, 2, 4, 64)] == [2, 3, 4, 8]
+    assert RELU.checkpoint("sqrt").memory == sa.checkpoint(RELU, "sqrt").memory
+
+
+def block_2022(x: "s b d", qkv: "d 3 a k", out: "a k d", up: "d f", down: "f d"):
+    """The block whose activations are s*b*h*(34 + 5*a*s/h) bytes: dropout after the softmax and each branch."""
+    normal = sa.layer_norm(x, (x.shape[-1],))
+    three = einops.einsum(normal, qkv, "s b d, d n a k -> n b a s k")
+    q, k, v = three[0], three[1], three[2]
+    scores = einops.einsum(q, k, "b a s k, b a t k -> b a s t")
+    weights = sa.dropout(sa.softmax(scores), 0.1)
+    heads = einops.einsum(weights, v, "b a s k, b a k d -> s b a d")
+    x = x + sa.dropout(einops.einsum(heads, out, "s b a k, a k d -> s b d"), 0.1)
+    hidden = sa.gelu(sa.layer_norm(x, (x.shape[-1],)) @ up)
+    return x + sa.dropout(hidden @ down, 0.1)
+
+
+@pytest.mark.claim("D12")
+@pytest.mark.parametrize(("device", "mask", "statistic"), [("cuda", 1, 4), ("cpu", 2, 2)])
+def test_without_scores_the_term_of_their_square_is_gone(device: str, mask: int, statistic: int) -> None:
+    s, b, d, a = sympy.symbols("s b d a")
+    account = sa.account(block_2022, params=["qkv", "out", "up", "down"], dtype="bf16", k="d/a", f="4*d")
+    options = {"wrt": ["x", "qkv", "out", "up", "down"], "device": device}
+    none, selective = (sa.checkpoint(account, name, **options) for name in ("none", "selective"))
+    # softmax, its mask, what dropout makes of it: 2 + mask + 2 bytes a pair and head
+    assert sympy.expand(none.held - selective.held - (4 + mask) * a * b * s**2) == 0
+    # s*b*h*34 with masks of a byte: 11 of attention, 19 of the MLP, 4 of the norms; and mean and rstd of two norms
+    assert sympy.expand(selective.held - (32 + 2 * mask) * s * b * d - 4 * statistic * b * s) == 0
+    # the product that makes the scores runs again; the one that uses them saves its factors first
+    assert selective.recomputed_matmul == 2 * b * s**2 * d
+    assert sa.checkpoint(account, "selective", early_stop=False, **options).recomputed_matmul == 4 * b * s**2 * d
+
+
+def test_selective_over_layers_brings_back_the_scores_of_one_block() -> None:
+    account = sa.load_worked(GRAPHS / "gpt2.py").account(dtype="bf16")
+    none, selective = (sa.checkpoint(account, name) for name in ("none", "selective"))
+    L, b, h, s, k = sympy.symbols("L b h s k")
+    scores = 2 * b * h * s**2 + s**2  # the weights, and a boolean mask of pairs
+    assert sympy.expand(none.held - selective.held - L * scores) == 0
+    (block,) = [part for part in selective.parts if part.transient != 0]
+    copies = 3 * 2 * b * s * h * k  # of queries, keys and values, laid out by heads
+    assert sympy.expand(to_sympy(block.transient) - scores - copies) == 0
+    assert selective.recomputed_matmul == 2 * L * b * h * s**2 * k
+    scale_and_softmax = sympy.expand(selective.recomputed - selective.recomputed_matmul)
+    assert scale_and_softmax == 6 * L * b * h * s**2
+
+
+def test_there_must_be_scores_to_drop() -> None:
+    with pytest.raises(GraphError, match="no softmax between two products"):
+        sa.checkpoint(RELU, "selective")
+
+    def fused(q: "b h s k", w: "k k"):
+        return sa.scaled_dot_product_attention(q @ w, q, q)
+
+    with pytest.raises(GraphError, match="attention is fused and keeps none"):
+        sa.checkpoint(sa.account(fused, params=["w"]), "selective")
+
+
+def test_a_mask_that_all_blocks_share_is_kept_once() -> None:
+    def masked(x: "b s d", w: "L d d"):
+        seen = sa.causal_mask(x.shape[1], like=x)
+
+        def body(x, w, seen):
+            scores = einops.einsum(x @ w, x, "b s d, b t d -> b s t")
+            return sa.softmax(sa.where(seen, scores, float("-inf"))) @ x
+
+        return sa.repeat("L", body, x, xs=w, consts=seen)
+
+    s = sympy.Symbol("s")
+    account = sa.account(masked, params=["w"], dtype="fp32")
+    for name in ("none", "block"):
+        held = sympy.expand(sa.checkpoint(account, name).held)
+        assert held.coeff(s, 2).subs({"b": 0}) == 1  # one byte a pair, whatever L is
+
+
+def test_an_encoder_that_every_block_reads_is_kept_whatever_is_recomputed() -> None:
+    def decoder(x: "b s d", source: "b t d", inside: "d d", w: "L d d"):
+        source = sa.relu(source @ inside)
+        return sa.repeat("L", lambda x, w, source: x + (x @ w) * source.sum(), x, xs=w, consts=source)
+
+    account = sa.account(decoder, params=["inside", "w"], dtype="fp32")
+    b, t, d = sympy.symbols("b t d")
+    assert chain_of(account).chain.outside is not None
+    one, two = (sympy.expand(sa.checkpoint(account, "block", L=n).held) for n in (1, 2))
+    assert one.coeff(t, 1).subs({"s": 0}) == two.coeff(t, 1).subs({"s": 0})
+    assert sympy.expand(one.coeff(t, 1)) == 2 * 4 * b * d  # what the encoder takes, and what it makes
+
+
+def test_a_network_without_repeats_is_cut_where_one_tensor_crosses() -> None:
+    def mlp(x: "b d", up: "d f", down: "f d"):
+        return sa.gelu(x @ up) @ down
+
+    account = sa.account(mlp, params=["up", "down"], dtype="fp32")
+    derived = chain_of(account)
+    assert [run.stage.name for run in derived.chain.runs] == ["product", "gelu", "product"]
+    assert derived.every_cut
+    assert "no plan within" in sa.checkpoint(account, "least", b=2, d=3, f=5).assumptions[-1]
+
+    def skipping(x: "b d", up: "d f", down: "f d"):
+        hidden = x @ up
+        return (hidden + sa.gelu(hidden)) @ down
+
+    account = sa.account(skipping, params=["up", "down"], dtype="fp32")
+    assert not chain_of(account).every_cut
+    assert "others are not tried" in sa.checkpoint(account, "least", b=2, d=3, f=5).assumptions[-1]
+
+
+def test_cuts_inside_blocks_hold_less_than_cuts_between_them() -> None:
+    account = sa.load_worked(GRAPHS / "gpt2.py").account(dtype="bf16")
+    sizes = {"b": 8, "s": 1024, "d": 768, "h": 12, "k": 64, "f": 3072, "v": 50257, "c": 1024, "L": 12}
+    by_block = sa.checkpoint(account, "block", sizes=sizes).at().memory.value
+    assert sa.checkpoint(account, "least", sizes=sizes).at().memory.value < by_block
+
+
+def test_what_is_no_forward_pass_is_refused() -> None:
+    with pytest.raises(GraphError, match="backward pass already"):
+        sa.checkpoint(RELU.backward(), "block")
+
+    def choosing(p: "", x: "n n", w: "n n"):
+        return sa.cond(p > 0, lambda x, w: x @ w, lambda x, w: x @ w @ w, x, w)
+
+    with pytest.raises(GraphError, match="which branch of a conditional"):
+        sa.checkpoint(sa.account(choosing, params=["w"]), "block")
+    with pytest.raises(GraphError, match="is no input"):
+        sa.checkpoint(RELU, "block", wrt=["v"])
+    with pytest.raises(SizeError, match="an account has its layers already"):
+        sa.checkpoint(RELU, layers=3)
