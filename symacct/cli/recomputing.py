@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -15,41 +15,51 @@ from symacct.errors import ConventionError, SizeError
 recomputing = typer.Typer(rich_markup_mode=None)
 
 
+FileWord: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="A worked graph, file.py or file.py:function; or `layers` for equal layers."),
+]
+StrategyName: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--strategy", "-s", help="none, block, sqrt, even, recursive, input, selective or least."),
+]
+SegmentSize: TypeAlias = Annotated[
+    str | None, typer.Option("--every", help="Segments of so many blocks: a number or a name.")
+]
+BlockNumbers: TypeAlias = Annotated[
+    str | None, typer.Option("--stages", help="Blocks that are recomputed, from 0; segments as first-last: 0,2-5.")
+]
+Budget: TypeAlias = Annotated[
+    str | None, typer.Option("--budget", help="The fewest operations again within so many bytes, such as 80GB.")
+]
+CurvePath: TypeAlias = Annotated[
+    str | None, typer.Option("--curve", help="Write memory against recomputed operations: .svg, .png or .pdf.")
+]
+Whole: TypeAlias = Annotated[
+    bool, typer.Option("--no-early-stop", help="Recompute segments whole, not to their last saved tensor.")
+]
+DeviceName: TypeAlias = Annotated[str, typer.Option("--device", help="What masks and statistics take: cpu or cuda.")]
+
+
 @recomputing.command(
     epilog=examples(
-        "checkpoint graphs/gpt2.py 'k=d/h' 'f=4*d'",
-        "checkpoint graphs/deep_network.py --strategy sqrt --dtype fp32",
-        "checkpoint graphs/deep_network.py b=64 d=1024 L=1000 --budget 16MB --curve curve.svg",
+        "checkpoint graphs/deep_network.py --dtype fp32",
+        "checkpoint graphs/gpt2.py --strategy selective",
+        "checkpoint graphs/deep_network.py b=64 d=1024 L=1000 --budget 16MB",
         "checkpoint layers layers=L boundary=B*D residual=B*D --every k",
     )
 )
 def checkpoint(
-    pattern: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A worked graph, file.py or file.py:function; or `layers` for equal ones."),
-    ],
+    file: FileWord,
     sizes: SizeWords = None,
     *,
-    strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", "-s", help="none, block, sqrt, even, recursive, input, selective or least."),
-    ] = None,
-    every: Annotated[
-        str | None, typer.Option("--every", help="Segments of so many blocks: a number or a name.")
-    ] = None,
-    stages: Annotated[
-        str | None, typer.Option("--stages", help="Blocks that are recomputed, from 0; segments as first-last: 0,2-5.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option("--budget", help="The fewest operations again within so many bytes, such as 80GB.")
-    ] = None,
-    curve: Annotated[
-        str | None, typer.Option("--curve", help="Write memory against recomputed operations: .svg, .png or .pdf.")
-    ] = None,
-    whole: Annotated[
-        bool, typer.Option("--no-early-stop", help="Recompute segments whole, not to their last saved tensor.")
-    ] = False,
-    device: Annotated[str, typer.Option("--device", help="What masks and statistics take: cpu or cuda.")] = "cpu",
+    strategy: StrategyName = None,
+    every: SegmentSize = None,
+    stages: BlockNumbers = None,
+    budget: Budget = None,
+    curve: CurvePath = None,
+    no_early_stop: Whole = False,
+    device: DeviceName = "cpu",
     convention: ConventionName = "2n",
     dtype: DtypeNames = "bf16",
     json: Json = False,
@@ -61,43 +71,46 @@ def checkpoint(
     sizes: layers=, boundary=, residual=, flops=, tail=.
     """
     from symacct.checkpointing import checkpoint as plan_of
-    from symacct.checkpointing import checkpoint_curve
     from symacct.checkpointing.overview import overview
+
+    what, layers = _asked(file, sizes, convention, dtype)
+    told: dict[str, Any] = {"layers": layers, "device": device, "early_stop": not no_early_stop}
+    named = bool(strategy or every or stages or budget)
+    if latex and not named:
+        raise ConventionError("--latex is for one plan; name it with --strategy, --every, --stages or --budget")
+    if curve is not None:
+        if named:
+            raise ConventionError("--curve shows all plans; give it without --strategy, --every, --stages and --budget")
+        _print_curve(what, curve, told, as_json=json)
+    elif named:
+        plan = plan_of(what, strategy, every=every, stages=_stages(stages), budget=budget, **told)
+        emit(lambda: str(plan), plan.to_json, plan.latex, as_json=json, as_latex=latex)
+    else:
+        found = overview(partial(plan_of, what, **told))
+        emit(lambda: str(found), found.to_json, as_json=json)
+
+
+def _print_curve(what: Any, path: str, told: dict[str, Any], *, as_json: bool) -> None:
+    from symacct.checkpointing import checkpoint_curve
     from symacct.plot.style import check_path
 
-    what, layers = _asked(pattern, sizes, convention, dtype)
-    ask = partial(plan_of, what, layers=layers, device=device, early_stop=not whole)
-    if curve is not None:
-        if strategy or every or stages or budget or latex:
-            raise ConventionError(
-                "--curve shows all plans; give it without --strategy, --every, --stages, --budget, --latex"
-            )
-        check_path(curve)
-        found = checkpoint_curve(what, layers=layers, device=device, early_stop=not whole)
-        found.draw(curve)
-        emit(lambda: str(found), found.to_json, as_json=json)
-        return
-    if not (strategy or every or stages or budget):
-        every_one = overview(ask)
-        if latex:
-            raise ConventionError("--latex is for one strategy; name it with --strategy")
-        emit(lambda: str(every_one), every_one.to_json, as_json=json)
-        return
-    plan = ask(strategy, every=every, stages=_stages(stages), budget=budget)
-    emit(lambda: str(plan), plan.to_json, plan.latex, as_json=json, as_latex=latex)
+    check_path(path)
+    found = checkpoint_curve(what, **told)
+    found.draw(path)
+    emit(lambda: str(found), found.to_json, as_json=as_json)
 
 
 AMOUNTS = ("boundary", "residual", "flops", "tail")
 
 
-def _asked(pattern: str, sizes: list[str] | None, convention: str, dtype: str) -> tuple[Any, str | None]:
+def _asked(file: str, sizes: list[str] | None, convention: str, dtype: str) -> tuple[Any, str | None]:
     """Return an account of a file, or one of equal layers and how many of them."""
     from symacct.checkpointing import Stage
     from symacct.worked import account_of_file
 
     given = read_sizes(sizes)
-    if pattern != "layers":
-        return account_of_file(pattern, sizes=given, convention=convention, dtype=read_dtype(dtype)), None
+    if file != "layers":
+        return account_of_file(file, sizes=given, convention=convention, dtype=read_dtype(dtype)), None
     if "layers" not in given or (unknown := [n for n in given if n not in ("layers", *AMOUNTS)]):
         told = f"unknown {unknown[0]!r}" if "layers" in given else "no layers="
         raise SizeError(f"{told}; equal layers have layers= and {', '.join(AMOUNTS)}, as in layers=L boundary=B*D")
