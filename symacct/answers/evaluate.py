@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
@@ -63,7 +64,12 @@ def number(leaf: Leaf) -> Fraction:
         For one of more than some 1,800 digits.
 
     """
-    digits, _, power = leaf.text.partition("e")
+    return _literal(leaf.text)
+
+
+@lru_cache(maxsize=1024)
+def _literal(text: str) -> Fraction:
+    digits, _, power = text.partition("e")
     if len(digits) > 400 or len(power) > 5 or abs(int(power or 0)) > 400:
         raise AnswerError("cannot read the answer: a number of more than 400 digits")
     return Fraction(digits) * Fraction(10) ** int(power or 0)
@@ -83,7 +89,8 @@ def _value(tree: Tree, sizes: Mapping[str, Fraction | int], left: list[int]) -> 
 def _size(name: str, sizes: Mapping[str, Fraction | int]) -> Fraction:
     if name not in sizes:
         raise AnswerError(f"no size for {name}")
-    return Fraction(sizes[name])
+    value = sizes[name]
+    return value if type(value) is Fraction else Fraction(value)
 
 
 def _apply(node: Node, parts: list[Fraction], left: list[int]) -> Fraction:
