@@ -1,9 +1,10 @@
 """Are the checks awake? Break every formula in small ways and see that a check fails: `python -m verify.mutation`.
 
-What is broken: the work and the traffic of every rule (rules/*.py), the tables of conventions, the formulas of lower
-bounds. A mutant runs in the live modules until a fixed case of a check that proves the broken thing fails. Mutants
-that cannot be told apart from the original are listed with their reasons in equivalent_mutants.toml; any other
-survivor, a rule without a check, and a listed mutant that is gone, make the exit code 1.
+What is broken: what every rule (rules/*.py) executes, moves, copies, keeps and passes back, the tables of conventions,
+the formulas of lower bounds. A mutant runs in the live modules until a fixed case of a check that proves the broken
+thing fails. Mutants that cannot be told apart from the original are listed with their reasons in
+equivalent_mutants.toml; any other survivor, a rule without a check, and a listed mutant that is gone, make the exit
+code 1.
 """
 
 from __future__ import annotations

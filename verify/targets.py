@@ -16,7 +16,7 @@ import symacct.conventions
 from symacct.rules import RULES
 
 PACKAGE = "symacct.rules"
-ASPECTS = ("work", "reads", "writes", "spills")
+ASPECTS = ("work", "reads", "writes", "spills", "residuals", "gradient", "copies")
 """The parts of a rule that checks prove."""
 TABLES = ("_CONTRACTIONS", "LECTURE_WEIGHTS", "UNIT_WEIGHTS", "PRESETS")
 NO_FORMULA = ("__str__", "__repr__", "__hash__")

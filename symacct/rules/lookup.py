@@ -167,7 +167,7 @@ def gradient_of_scatter_add(b: Backward) -> tuple[Any, ...]:
     """Pass the gradient on to x, and pick it for the elements that were added."""
     (grad,) = b.grads
     picked = b.apply("gather", grad, b.inputs[1], axis=b.attrs["axis"]) if b.needs[2] else None
-    return (grad, None, picked)
+    return (grad if b.needs[0] else None, None, picked)
 
 
 def _put(op: Op) -> int:

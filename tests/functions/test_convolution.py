@@ -10,7 +10,7 @@ from symacct.symbolic import Builder, Symbolic
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
-from tests.rules.autograd import kept_bytes, saved_bytes  # noqa: E402
+from verify.autograd import kept_bytes, saved_bytes  # noqa: E402
 
 
 def graph_of(fn, *shapes, **options):

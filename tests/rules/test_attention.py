@@ -19,7 +19,7 @@ F = torch.nn.functional
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from tests.rules.autograd import kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
+from verify.autograd import kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
 
 PLAIN = {"is_causal": False, "scale": None, "enable_gqa": False, "align": "top-left", "window": None}
 attend = sa.scaled_dot_product_attention

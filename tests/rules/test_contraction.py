@@ -19,7 +19,7 @@ from verify.rooms.layouts import HEADS, SIZES, agrees, random_case
 
 torch = pytest.importorskip("torch")
 einops = pytest.importorskip("einops")
-from tests.rules.autograd import Copies, gradients_agree, kept_bytes, saved_bytes, symbolic, symbolic_gradients  # noqa: E402
+from verify.autograd import Copies, gradients_agree, kept_bytes, saved_bytes, symbolic, symbolic_gradients  # noqa: E402
 
 
 @pytest.mark.parametrize("seed", range(150))

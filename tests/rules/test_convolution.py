@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 F = torch.nn.functional
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
+from verify.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
 
 CONV = {1: (sa.conv1d, F.conv1d), 2: (sa.conv2d, F.conv2d), 3: (sa.conv3d, F.conv3d)}
 TRANSPOSED = {

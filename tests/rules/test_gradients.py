@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 F = torch.nn.functional
 
 from symacct.eager.run import run  # noqa: E402 # torch may be absent
-from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
+from verify.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
 
 SIZES = {"b": 3, "n": 4, "c": 6, "h": 5, "one": 1}
 MASK, TARGETS = "mask", "targets"

@@ -70,7 +70,7 @@ def test_groups_are_integers():
 
 def test_values_gradients_and_what_is_kept_are_torchs():
     torch = pytest.importorskip("torch")
-    from tests.rules.autograd import gradients_agree, symbolic_gradients
+    from verify.autograd import gradients_agree, symbolic_gradients
 
     x, w = torch.randn(7, 4, dtype=torch.float64), torch.randn(3, 4, 5, dtype=torch.float64)
     groups = torch.tensor([2, 0, 0, 1, 2, 2, 0])

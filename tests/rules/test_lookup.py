@@ -18,7 +18,7 @@ from symacct.testing.counting import Counted
 
 torch = pytest.importorskip("torch")
 
-from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes  # noqa: E402
+from verify.autograd import gradients_agree, kept_bytes, saved_bytes  # noqa: E402
 
 B, S, D, V = name("b"), name("s"), name("d"), name("v")
 SIZES = {"b": 2, "s": 3, "d": 4, "v": 5}

@@ -19,7 +19,7 @@ from symacct.testing.counting import Counted, call
 
 torch = pytest.importorskip("torch")
 
-from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes  # noqa: E402
+from verify.autograd import gradients_agree, kept_bytes, saved_bytes  # noqa: E402
 
 B, S, N = name("b"), name("s"), name("n")
 

@@ -10,7 +10,7 @@ from symacct.errors import ShapeError
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
-from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
+from verify.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
 from verify.rooms.adaptive import CHECKS  # noqa: E402
 
 

@@ -10,7 +10,7 @@ from symacct.symbolic import Builder, Symbolic
 from verify.rooms.rotary import CHECKS
 
 torch = pytest.importorskip("torch")
-from tests.rules.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
+from verify.autograd import gradients_agree, kept_bytes, saved_bytes, symbolic_gradients  # noqa: E402
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)

@@ -21,7 +21,7 @@ from symacct.testing.counting import Counted
 
 torch = pytest.importorskip("torch")
 
-from tests.rules.autograd import gradients_agree, symbolic_gradients  # noqa: E402
+from verify.autograd import gradients_agree, symbolic_gradients  # noqa: E402
 
 B, S, D = name("b"), name("s"), name("d")
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 32, 33)

@@ -18,7 +18,7 @@ from symacct.symbolic import Builder, Symbolic, apply
 
 torch = pytest.importorskip("torch")
 
-from tests.rules.autograd import gradients_agree, saved_bytes, symbolic_gradients  # noqa: E402
+from verify.autograd import gradients_agree, saved_bytes, symbolic_gradients  # noqa: E402
 
 B, S, D, H = name("b"), name("s"), name("d"), name("h")
 

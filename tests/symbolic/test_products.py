@@ -14,7 +14,7 @@ from verify.rooms.layouts import SIZES
 
 torch = pytest.importorskip("torch")
 einops = pytest.importorskip("einops")
-from tests.rules.autograd import Copies, symbolic  # noqa: E402
+from verify.autograd import Copies, symbolic  # noqa: E402
 
 MATMULS = [
     ("vector by vector", (8,), (8,), 8),

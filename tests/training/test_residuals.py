@@ -202,7 +202,7 @@ def test_json_has_stable_keys():
 @pytest.mark.parametrize("attention", [explicit, masked, fused])
 def test_a_block_keeps_what_autograd_keeps(attention, dtype):
     torch = pytest.importorskip("torch")
-    from tests.rules.autograd import saved_bytes
+    from verify.autograd import saved_bytes
 
     sizes = {"b": 2, "s": 5, "h": 3, "k": 4}
     for p in (0.0, 0.25) if attention is not fused else (0.0,):
@@ -228,7 +228,7 @@ def test_a_block_keeps_what_autograd_keeps(attention, dtype):
 @pytest.mark.parametrize("wrt", ["w", "x w", "x"])
 def test_loops_and_branches_keep_what_autograd_keeps(function, shapes, wrt):
     torch = pytest.importorskip("torch")
-    from tests.rules.autograd import saved_bytes
+    from verify.autograd import saved_bytes
 
     sizes = {"b": 2, "d": 3, "L": 4, "M": 5}
     account = sa.account(function, params=["w"], dtype="fp32")

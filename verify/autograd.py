@@ -16,16 +16,22 @@ from symacct.rules.rule import Backward
 from symacct.symbolic import Builder, Symbolic, apply
 
 
-def gradients_agree(kind: str, tensors: Sequence[torch.Tensor], needs: Sequence[bool] = (), **attrs: Any) -> None:
-    """Compare the gradients that a rule makes of operations, run on real tensors, with autograd's."""
+def gradients_agree(
+    kind: str, tensors: Sequence[torch.Tensor], needs: Sequence[bool] = (), results: int | None = None, **attrs: Any
+) -> None:
+    """Compare the gradients that a rule makes of operations, run on real tensors, with autograd's.
+
+    Only the first `results` outputs have a gradient, or all.
+    """
     wanted = tuple(needs) or tuple(t.is_floating_point() for t in tensors)
     inputs = [t.detach().clone().requires_grad_(need) for t, need in zip(tensors, wanted, strict=True)]
     made = apply(kind, *inputs, **attrs)
     outputs = made if isinstance(made, tuple) else (made,)
-    grads = tuple(torch.randn_like(o) if o.requires_grad else None for o in outputs)
+    ends = [o.requires_grad for o in outputs[:results]] + [False] * len(outputs[len(outputs[:results]) :])
+    grads = tuple(torch.randn_like(o) if end else None for o, end in zip(outputs, ends, strict=True))
     pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None]
-    over = [t for t in inputs if t.requires_grad]
-    theirs = iter(torch.autograd.grad([o for o, _ in pairs], over, [g for _, g in pairs]))
+    leaves = [t for t in inputs if t.requires_grad]
+    theirs = iter(torch.autograd.grad([o for o, _ in pairs], leaves, [g for _, g in pairs]))
     plain = tuple(o.detach() for o in outputs)
     backward = Backward(apply, attrs, tuple(t.detach() for t in inputs), plain, grads, wanted)
     ours = RULES[kind].gradient(backward)
