@@ -140,6 +140,8 @@ PRODUCTS = (
     sliding("conv_transpose", (2, 4, 5), (4, 3, 3), (6,), stride=(2,), padding=(1,), groups=2, sizes=(10,)),
     sliding("conv_transpose", (3, 4, 5), (3, 2, 2, 3), stride=(1, 1), dilation=(2, 1), sizes=(6, 7)),
     sliding("conv_transpose", (1, 2, 3, 2, 2), (2, 2, 2, 2, 2), stride=(2, 2, 2), sizes=(6, 4, 4)),
+    Case("adaptive_avg_pool", ((3, 6, 8),), {"sizes": (4, 2)}),
+    Case("adaptive_max_pool", ((2, 3, 7, 5),), {"sizes": (3, 7)}),
     sliding("max_pool", (2, 3, 9), stride=(2,), kernel=(3,), padding=(1,)),
     sliding("max_pool", (3, 9, 8), stride=(1, 3), dilation=(2, 1)),
     sliding("avg_pool", (2, 3, 9), stride=(2,), kernel=(3,), padding=(1,)),

@@ -64,6 +64,21 @@ def cond_agrees(case: Case) -> None:
     agree(ours, max(flops), f"flops of the dearer branch, {case}")
 
 
+def _used_in_one(choice: "", x: "b d", w: "d d") -> Any:
+    return sa.cond(choice > 0, lambda x, w: x @ w, lambda x, _: sa.relu(x), x, w)
+
+
+def absent_agrees(case: Case) -> None:
+    """Where the dearer branch ran, the gradient of w is a product over the rows, and no other has a part in it."""
+    rows, width = range(case.rows), range(case.width)
+    visited = sum(1 for _ in rows for _ in width for _ in width)  # a multiply and an add each
+    counted = sa.account(_used_in_one, params=["w"], d=case.width, b=case.rows, dtype="fp32")
+    ours = counted.backward()
+    agree(ours.total("flops"), 2 * visited, f"backward of one branch, {case}")
+    moved = 4 * (2 * case.rows * case.width + case.width**2)  # x and the gradient in, that of w out
+    agree(ours.total("bytes"), moved, f"bytes of it, {case}")
+
+
 _CASES = st.builds(Case, st.integers(1, 6), st.integers(2, 6), st.integers(2, 6))
 _FIXED = (Case(5, 3, 4), Case(2, 4, 3))
 
@@ -86,6 +101,16 @@ CHECKS = (
         _CASES,
         _FIXED,
         proves=("cond",),
+        share=0.1,
+    ),
+    Check(
+        "a gradient that one branch lacks",
+        "account(two branches).backward()",
+        "the products of the branch that runs, one by one; its tensors by hand",
+        absent_agrees,
+        _CASES,
+        _FIXED,
+        proves=("absent",),
         share=0.1,
     ),
 )
