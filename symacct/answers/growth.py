@@ -73,7 +73,7 @@ def _exponent(change: Fraction, step: int) -> int | None:
 
 
 def _ratio(case: Case, sizes: dict[str, Fraction]) -> Fraction:
-    below = evaluate(case.truth.tree, sizes)
-    if below == 0:
-        raise SymacctError("no ratio to zero")
-    return evaluate(case.tree, sizes) / below
+    above, below = evaluate(case.tree, sizes), evaluate(case.truth.tree, sizes)
+    if above == 0 or below == 0:
+        raise SymacctError("no ratio of zero")
+    return above / below
