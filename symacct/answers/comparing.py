@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from symacct.answers.equality import equal_for_all
-from symacct.answers.grammar import halved
 from symacct.answers.meaning import Meant, meant_by
 from symacct.answers.modes import compare, example
 from symacct.answers.question import Question, question_of
 from symacct.answers.reading import read_answer
+from symacct.answers.text.grammar import halved
 from symacct.answers.truth import truth_of
 from symacct.answers.types import Finding, Reading, Verdict, Warned
 from symacct.errors import AnswerError, SymacctError
@@ -121,7 +121,7 @@ def _refused(meant: Meant, reading: Reading, question: Question) -> Verdict:
     try:
         if not reading.unknown:
             shown = example(meant.tree, question.truth.tree, question)
-        if meant.refused[0].code == "macs":
+        if meant.refused[0].code == "macs_for_flops":
             convention = "mac" if equal_for_all(meant.tree, halved(question.truth.tree), names).equal else ""
     except SymacctError:
         shown = None

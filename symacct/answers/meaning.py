@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from symacct.answers.grammar import joined
-from symacct.answers.names import Names
 from symacct.answers.reading import names_in, replaced
+from symacct.answers.text.grammar import joined
+from symacct.answers.text.names import Names
+from symacct.answers.text.units import Unit, read_unit
 from symacct.answers.truth import Truth
 from symacct.answers.types import Finding, Reading, Warned
-from symacct.answers.units import Unit, read_unit
 from symacct.errors import one_of
 from symacct.expr.tree import Leaf, Tree
 
@@ -62,7 +62,7 @@ def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Findi
     if reading.dims == _SHARE and not asked and not truth.unit:
         return None
     if "MAC" in given and "FLOP" in asked:
-        return Finding("macs", reading.unit)
+        return Finding("macs_for_flops", reading.unit)
     if not given:  # a count, as tokens for sequences: the number decides
         return None
     per_second = {**asked, "s": asked.get("s", 0) - 1}

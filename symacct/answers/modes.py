@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from symacct.answers.causes.findings import explain_difference, other_convention
 from symacct.answers.equality import (
     Equality,
     agree_rounded,
@@ -16,8 +17,8 @@ from symacct.answers.equality import (
     values_at,
 )
 from symacct.answers.evaluate import evaluate
-from symacct.answers.findings import explain_difference, other_convention
 from symacct.answers.limits import same_limit, same_order
+from symacct.answers.points import generic
 from symacct.answers.question import Question
 from symacct.answers.reading import names_in
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
@@ -38,6 +39,8 @@ def example(tree: Tree, truth: Tree, question: Question) -> Counterexample | Non
 
 
 def _wrong(tree: Tree, question: Question, shown: Counterexample | None, *first: Finding) -> Verdict:
+    if shown is None:
+        evaluate(tree, generic(question.names)[0])  # raises where it has no value at all
     found = (*first, *explain_difference(tree, question))
     return Verdict(
         correct=False,

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from symacct.answers.grammar import inverse, joined, negated, parse
-from symacct.answers.names import Names, names_for
-from symacct.answers.printing import written
-from symacct.answers.quantities import in_unit_of, settle
-from symacct.answers.statement import FLIPPED, Statement, split
-from symacct.answers.tokens import Token, tokens_of
+from symacct.answers.text.grammar import inverse, joined, negated, parse
+from symacct.answers.text.names import Names, names_for
+from symacct.answers.text.printing import written
+from symacct.answers.text.quantities import in_unit_of, settle
+from symacct.answers.text.statement import FLIPPED, Statement, split
+from symacct.answers.text.tokens import Token, tokens_of
+from symacct.answers.text.units import Unit, read_unit
+from symacct.answers.text.words import Words, sort_words
 from symacct.answers.types import Reading, Warned
-from symacct.answers.units import Unit, read_unit
-from symacct.answers.words import Words, sort_words
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
 
@@ -130,12 +130,14 @@ def _may_divide_sides(source: _Source) -> bool:
 
 def _read(source: _Source, way: _Way) -> Reading:
     text, statement, names, wanted, noticed = source
-    words = Words(text, names, wanted, list(noticed), whole=way.whole)
+    words = Words(text, names, wanted, list(noticed), {}, whole=way.whole)
     trees = [(relation, _tree(tokens, words, way)) for relation, tokens in statement.formulas]
     relation, tree, limit = _judged(trees, names)
     if statement.flipped:
         relation = FLIPPED.get(relation, relation)
     tree = _under(statement.condition, tree, words, way)
+    for passed in statement.passed:
+        words.warn("passed_over", f"{text[passed.start : passed.end]!r} is not judged", passed)
     mode = "approximate" if statement.approximate else "exact"
     tree, mode = _order(tree, mode)
     settled = settle(tree, convert=way.convert)

@@ -11,16 +11,16 @@ from typing import Any
 
 from symacct.accounting import QUANTITIES, Account, Quantity
 from symacct.answers.evaluate import evaluate
-from symacct.answers.names import Names, names_for
 from symacct.answers.reading import read_answer
-from symacct.answers.vocabulary import FUNCTIONS
+from symacct.answers.text.names import Names, names_for
+from symacct.answers.text.vocabulary import FUNCTIONS
 from symacct.api import account
 from symacct.conventions import PRESETS, convention_of
-from symacct.errors import ConventionError, ExpressionError, GraphError, SymacctError, one_of
+from symacct.errors import AnswerError, ConventionError, ExpressionError, GraphError, SymacctError, one_of
 from symacct.expr import Expr, to_text
 from symacct.expr.tree import Tree
 
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"[^\W\d]\w*(?!\w*\s*\()")
 _FILE = re.compile(r"\.(py(:\w+)?|json)$")
 
 
@@ -83,7 +83,10 @@ def _of_text(
     text: str, symbols: Mapping[str, str] | Iterable[str], unit: str, conventions: Mapping[str, str] | None
 ) -> Truth:
     names = names_for(symbols) if symbols else names_for(_names_of_formula(text))
-    reading = read_answer(text, _plain(names), unit=unit)
+    try:
+        reading = read_answer(text, _plain(names), unit=unit)
+    except AnswerError as error:
+        raise ExpressionError(str(error).replace("the answer", "the truth", 1)) from None
     if reading.unknown:
         known = one_of(names.symbols)
         raise ExpressionError(

@@ -9,6 +9,7 @@ import typer
 from symacct import __version__
 from symacct.api import account as account_of
 from symacct.cli.accounts import accounts
+from symacct.cli.answers import answers
 from symacct.cli.grading import assignments
 from symacct.cli.machines import machines
 from symacct.cli.options import (
@@ -53,6 +54,7 @@ app = typer.Typer(
 )
 app.add_typer(accounts)
 app.add_typer(machines)
+app.add_typer(answers)
 app.add_typer(timed)
 app.add_typer(assignments)
 app.add_typer(recomputing)

@@ -27,9 +27,10 @@ UNITS = ("", "FLOPs", "bytes", "days", "s", "FLOPs/byte", "parameters")
 PIECES = (
     *"BTDFVNSWn0123456789+-*/^(){}[].,=<>~|%!_#$&;:'\"`\\ ",
     *("**", "//", "->", "==", "e9", "1e-6", "2^", "²", "₁", "√", "⌈", "⌉", "⌊", "⌋", "×", "·", "−", "≈", "→", "∞", "½"),
-    *(r"\frac", r"\frac{1}{2}", r"\sqrt", r"\left(", r"\right)", r"\cdot", r"\min", r"\text{a}", r"\underbrace", r"\mathrm"),
-    *("log", "min", "max(", "ceil(", "O(", "sqrt(", "GB", "GiB", "TFLOP/s", "days", "per token", "/param", "70B", "15T"),
-    *("d_model", "vocab_size", "n_layers", "when F=4D", "约", "亿", "天", "，", "（", "）", "\u200b", "\u202e", "\x00", "😀", "٣"),
+    *(r"\frac", r"\frac{1}{2}", r"\sqrt", r"\left(", r"\right)", r"\cdot", r"\min", r"\text{a}", r"\underbrace"),
+    *("log", "min", "max(", "ceil(", "O(", "sqrt(", "GB", "GiB", "TFLOP/s", "days", "per token", "/param", "70B"),
+    *("d_model", "vocab_size", "n_layers", "when F=4D", "约", "亿", "天", "，", "（", "）", "15T", r"\mathrm"),
+    *("\u200b", "\u202e", "\x00", "😀", "٣", "\ud800", "\u0301", "Ⅷ", "ﬁ"),
     *("9**9**9", "10^10^10", "1e999", "1e99999999", "0/0", "1/0", "0**-1", "(-1)**0.5", "log(0)", "sqrt(-2)"),
 )
 LONGEST = 5.0
@@ -38,7 +39,7 @@ LONGEST = 5.0
 
 def inputs(count: int, seed: int) -> Iterator[tuple[str, dict[str, str], str]]:
     """Yield texts of four kinds: pieces at random, known texts with edits, nested ones, any Unicode."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 # inputs that can be made again
     for i in range(count):
         symbols, unit = draw.choice(SYMBOLS), draw.choice(UNITS)
         kind = i % 4
@@ -85,8 +86,7 @@ def attack(count: int, seed: int, *, judged: int = 7) -> dict[str, Any]:
             reading = sa.read_answer(text, symbols, unit=unit)
             json.dumps(reading.to_json())
             read += 1
-        except AnswerError as error:
-            assert str(error).strip(), "an error without a message"
+        except AnswerError:
             refused += 1
         except Exception as error:
             error.add_note(f"input {i} of seed {seed}: {text[:300]!r} with {symbols} in {unit!r}")
@@ -97,7 +97,8 @@ def attack(count: int, seed: int, *, judged: int = 7) -> dict[str, Any]:
         if took > slowest:
             slowest, culprit = took, text[:80]
         assert took < LONGEST, f"{took:.1f} s for input {i} of seed {seed}: {text[:300]!r}"
-    return {"inputs": count, "seed": seed, "read": read, "refused": refused, "slowest": slowest, "slowest_text": culprit}
+    seen = {"inputs": count, "seed": seed, "read": read, "refused": refused}
+    return seen | {"slowest": slowest, "slowest_text": culprit}
 
 
 def _judge(text: str, symbols: dict[str, str], unit: str, i: int, seed: int) -> None:

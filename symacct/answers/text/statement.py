@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from symacct.answers.names import Names
-from symacct.answers.tokens import Token
-from symacct.answers.units import unit_of
-from symacct.answers.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
-from symacct.answers.words import spread_han
+from symacct.answers.text.names import Names
+from symacct.answers.text.tokens import Token
+from symacct.answers.text.units import unit_of
+from symacct.answers.text.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
+from symacct.answers.text.words import spread_han
 
 RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
 _OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
@@ -28,6 +28,8 @@ class Statement:
     formulas: list[tuple[str, list[Token]]] = field(default_factory=list)
     label: list[Token] = field(default_factory=list)
     condition: list[Token] = field(default_factory=list)
+    passed: list[Token] = field(default_factory=list)
+    """What was passed over: comments, and conditions that say nothing about a name."""
     approximate: bool = False
     flipped: bool = False
     """Whether the name stands behind the formula, as in ``1 + BW/C > N``."""
@@ -40,6 +42,8 @@ def split(tokens: list[Token], names: Names) -> Statement:
     tokens = _without_comments(tokens, names, out)
     tokens, condition = _cut_condition(tokens, names, out)
     out.condition = condition or out.condition
+    if condition and not any(t.text in ("=", "→", "∞") for t in condition):
+        out.passed.append(condition[0]._replace(end=condition[-1].end))
     segments = _segments(tokens)
     while len(segments) > 1 and not segments[0][1]:
         out.approximate |= segments[0][0] in ("≈", "→") or segments[1][0] in ("≈", "→")
@@ -118,6 +122,8 @@ def _without_comments(tokens: list[Token], names: Names, out: Statement) -> list
             out.approximate = True
         elif any(t.text == "=" for t in inside):
             out.condition = inside
+        elif len(inside) > 1 or not unit_of(inside[0].text):
+            out.passed.append(inside[0]._replace(end=inside[-1].end))
         elif len(inside) == 1 and unit_of(inside[0].text):
             if kept[-1].kind == "word" and unit_of(kept[-1].text):
                 kept[-1] = kept[-1]._replace(text=inside[0].text)

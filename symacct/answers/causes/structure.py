@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from symacct.answers.case import Case
-from symacct.answers.factors import of_number, of_ratio
-from symacct.answers.grammar import joined
+from symacct.answers.causes.case import Case
+from symacct.answers.causes.factors import of_number, of_ratio
 from symacct.answers.limits import same_limit
-from symacct.answers.printing import written
 from symacct.answers.reading import names_in, replaced
+from symacct.answers.text.grammar import joined
+from symacct.answers.text.printing import written
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import Expr, monomial, multiply, product, split_content, terms_of

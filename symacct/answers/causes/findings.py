@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from symacct.answers.case import Case, case_of
-from symacct.answers.equality import equal_for_all
-from symacct.answers.evaluate import evaluate
-from symacct.answers.factors import of_ratio
-from symacct.answers.growth import of_leading, of_order
-from symacct.answers.numeric import of_numbers
-from symacct.answers.question import Question
-from symacct.answers.reading import names_in
-from symacct.answers.structure import (
+from symacct.answers.causes.case import Case, case_of
+from symacct.answers.causes.factors import of_ratio
+from symacct.answers.causes.growth import of_leading, of_order
+from symacct.answers.causes.numeric import of_numbers
+from symacct.answers.causes.structure import (
     of_dropped,
     of_extremes,
     of_larger,
@@ -23,7 +19,11 @@ from symacct.answers.structure import (
     of_steps,
     of_swaps,
 )
-from symacct.answers.terms import of_divisors, of_terms
+from symacct.answers.causes.terms import of_divisors, of_terms
+from symacct.answers.equality import equal_for_all
+from symacct.answers.evaluate import evaluate
+from symacct.answers.question import Question
+from symacct.answers.reading import names_in
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import Expr, add, divide, multiply, name

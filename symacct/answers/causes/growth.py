@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from symacct.answers.case import Case, Monomial
+from symacct.answers.causes.case import Case, Monomial
+from symacct.answers.causes.factors import of_number, of_powers
 from symacct.answers.evaluate import evaluate
-from symacct.answers.factors import of_number, of_powers
 from symacct.answers.points import generic
-from symacct.answers.printing import written
 from symacct.answers.reading import names_in
+from symacct.answers.text.printing import written
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import name

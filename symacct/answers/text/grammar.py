@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from symacct.answers.tokens import Token
+from symacct.answers.text.tokens import Token
 from symacct.errors import AnswerError, caret
 from symacct.expr.tree import Leaf, Node, Tree
 

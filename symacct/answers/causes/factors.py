@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from symacct.answers.case import Case, Monomial, ratio_of
-from symacct.answers.printing import written
+from symacct.answers.causes.case import Case, Monomial, ratio_of
+from symacct.answers.text.printing import written
 from symacct.answers.types import Finding
 from symacct.expr import Expr, Number, monomial, multiply, names_in, terms_of, to_text
 from symacct.expr.tree import Leaf, Node, Tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from symacct.answers.grammar import joined
-from symacct.answers.units import Unit, read_unit
+from symacct.answers.text.grammar import joined
+from symacct.answers.text.units import Unit, read_unit
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.answers.lists import listed
+from symacct.answers.text.lists import listed
 
 SPACES = frozenset([",", ";", ":", "!", " ", "\\", *listed("quad qquad space enspace thinspace hspace")])
 SILENT = frozenset(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import NamedTuple
 
-from symacct.answers.lists import listed
+from symacct.answers.text.lists import listed
 
 
 class Unit(NamedTuple):

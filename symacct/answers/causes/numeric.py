@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from symacct.answers.case import Case
+from symacct.answers.causes.case import Case
+from symacct.answers.causes.factors import TIMES, has_root
+from symacct.answers.causes.structure import exchanged, nodes
 from symacct.answers.evaluate import evaluate, number
-from symacct.answers.factors import TIMES, has_root
-from symacct.answers.grammar import joined
 from symacct.answers.points import generic
-from symacct.answers.printing import written
-from symacct.answers.structure import exchanged, nodes
+from symacct.answers.text.grammar import joined
+from symacct.answers.text.printing import written
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr.tree import Leaf, Tree

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symacct.answers.lists import listed
-from symacct.answers.units import NOUNS, SUFFIXES
+from symacct.answers.text.lists import listed
+from symacct.answers.text.units import NOUNS, SUFFIXES
 
 FUNCTIONS: dict[str, str] = {
     **{f: f for f in ("min", "max", "sqrt", "floor", "ceil", "log", "ln", "abs")},

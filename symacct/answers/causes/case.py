@@ -11,8 +11,8 @@ from symacct.answers.algebra import expression
 from symacct.answers.evaluate import evaluate
 from symacct.answers.points import generic
 from symacct.answers.question import Question
+from symacct.answers.text.units import read_unit
 from symacct.answers.truth import Truth
-from symacct.answers.units import read_unit
 from symacct.errors import SymacctError
 from symacct.expr import Call, Expr, Number, Poly, monomial, multiply, terms_of
 from symacct.expr.poly import join, whole

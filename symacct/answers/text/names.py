@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from symacct.answers.aliases import CONCEPTS, names_of
+from symacct.answers.text.aliases import CONCEPTS, names_of
 
 SYMBOL, ALIAS, CASE, SUBSCRIPT, LETTER, PRODUCT, NEAR, UNKNOWN = 0, 10, 12, 14, 30, 70, 80, 200
 MAX_WORD = 60

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from symacct.answers.characters import Clean, clean
-from symacct.answers.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
+from symacct.answers.text.characters import Clean, clean
+from symacct.answers.text.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
 from symacct.answers.types import Warned
 from symacct.errors import AnswerError, caret
 

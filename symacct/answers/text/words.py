@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from symacct.answers.names import CASE, LETTER, NEAR, Names, Piece
-from symacct.answers.tokens import Token
+from symacct.answers.text.names import CASE, LETTER, NEAR, SYMBOL, Names, Piece
+from symacct.answers.text.tokens import Token
+from symacct.answers.text.units import SUFFIXES, Unit, unit_of
+from symacct.answers.text.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, ORDERS, PER, PROSE
 from symacct.answers.types import Warned
-from symacct.answers.units import SUFFIXES, Unit, unit_of
-from symacct.answers.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, ORDERS, PER, PROSE
 from symacct.errors import AnswerError, caret
 
 _SPELLED = frozenset(w for w in SUFFIXES if len(w) > 3)
@@ -26,6 +26,8 @@ class Words(NamedTuple):
     names: Names
     wanted: Unit | None
     warnings: list[Warned]
+    spelled: dict[str, str]
+    """How each symbol was written that was not written as the question does."""
     whole: bool = False
     """Whether a word that may also be one name is read as that name."""
 
@@ -123,11 +125,11 @@ def _unit(token: Token, before: Token | None, words: Words, *, last: bool) -> st
     unit = unit_of(word)
     if unit is None or word in words.names.symbols or words.splits(word):
         return ""
-    if (not unit.dims or len(word) == 1) and words.is_name(word):
-        return ""
     wanted = words.wanted is not None and unit.dims == words.wanted.dims
     if last and wanted and not token.glued:
         return word
+    if (not unit.dims or len(word) == 1) and words.is_name(word):
+        return ""
     if len(word) == 1 and not (before is not None and before.kind == "number") and words.names.whole(word):
         return ""
     if len(word) == 1 and words.names.whole(word) and not wanted:
@@ -182,6 +184,9 @@ def _piece(piece: Piece, i: int, token: Token, words: Words) -> Token:
     start = token.start + piece.start if exact else token.start
     end = token.start + piece.end if exact else token.end
     out = Token(kinds[piece.kind], text, start, end, token.glued if i == 0 else True)
+    if piece.kind == "name" and (other := _other_spelling(piece, token, words)):
+        what = f"{other} and {token.text} would both be {piece.name} ({words.names.symbols[piece.name]})"
+        words.warn("two_meanings", what, out)
     if piece.kind == "two":
         words.warn("two_meanings", piece.note, out)
     elif piece.cost >= NEAR and piece.kind == "name":
@@ -189,6 +194,20 @@ def _piece(piece: Piece, i: int, token: Token, words: Words) -> Token:
     elif piece.note and (piece.cost > CASE or len(piece.name) != piece.end - piece.start):
         words.warn("alias", piece.note, out)
     return out
+
+
+def _other_spelling(piece: Piece, token: Token, words: Words) -> str:
+    """Return another spelling for the same symbol that was met before: N_DP and N_TP, or b and B, are hardly one."""
+    mine = token.text[piece.start : piece.end]
+    subscripted = mine.partition("_")[0].casefold() == piece.name.casefold() != mine.casefold()
+    if not subscripted and (len(mine) > 1 or piece.cost not in (SYMBOL, CASE, LETTER)):
+        return ""
+    before = words.spelled.setdefault(piece.name, mine)
+    plain = before.partition("_")[0] == mine.partition("_")[0] and "" in (
+        before.partition("_")[2],
+        mine.partition("_")[2],
+    )
+    return "" if before == mine or plain else before
 
 
 def _is_symbol_like(word: str) -> bool:

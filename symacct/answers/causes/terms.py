@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symacct.answers.algebra import expression
-from symacct.answers.case import Case, Monomial
-from symacct.answers.factors import is_gated, of_powers
-from symacct.answers.grammar import inverse, joined
-from symacct.answers.growth import of_leading
-from symacct.answers.structure import of_limits
+from symacct.answers.causes.case import Case, Monomial
+from symacct.answers.causes.factors import is_gated, of_powers
+from symacct.answers.causes.growth import of_leading
+from symacct.answers.causes.structure import of_limits
+from symacct.answers.text.grammar import inverse, joined
 from symacct.answers.types import Finding
 from symacct.expr import Expr, Number, add, monomial, multiply, terms_of, to_text
 from symacct.expr.poly import join, whole

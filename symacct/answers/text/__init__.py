@@ -1,0 +1,1 @@
+"""From characters to a tree: glyphs, tokens, words, names, units, statements, the grammar, and trees as text again."""

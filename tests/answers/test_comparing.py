@@ -1,0 +1,292 @@
+"""Answers against truths: in each mode, with units, under other conventions, and what is told apart."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import symacct as sa
+from symacct.errors import SymacctError
+from verify.answers.formulas import parsed, value
+
+BDK = {"B": "rows", "D": "contracted width", "K": "outputs"}
+PT = {"P": "parameters", "T": "tokens"}
+MATMUL = "2*B*D*K"
+
+
+@pytest.mark.parametrize(
+    "answer", ["2BDK", "BDK + BDK", "2(BD)K", "D·2K·B", "4BDK/2", "2*B*D*K*(D+1)/(D+1)", "BDK(1+1)"]
+)
+def test_equal_formulas_are_right_by_algebra(answer):
+    verdict = sa.check(answer, MATMUL, BDK)
+    assert verdict.correct
+    assert verdict.proof == "algebra"
+    assert verdict.mistakes == ()
+
+
+@pytest.mark.parametrize(
+    "answer", ["BDK", "2BD", "2BDDK", "2BDK + 1", "2BDK - BK", "2*B*D*K**2", "2BDK/2", "max(BDK, 2BD)"]
+)
+def test_a_wrong_formula_is_rejected_with_a_counterexample_that_is_one(answer):
+    verdict = sa.check(answer, MATMUL, BDK)
+    assert not verdict.correct
+    assert verdict.mistakes
+    shown = verdict.counterexample
+    sizes = list(shown.sizes.values())
+    assert len(set(sizes)) == len(sizes)
+    assert all(2 <= s < 60 for s in sizes)
+    plain = {"BDK": "B*D*K", "2BD": "2*B*D", "2BDDK": "2*B*D*D*K", "2BDK + 1": "2*B*D*K+1", "2BDK - BK": "2*B*D*K-B*K"}
+    form = plain.get(answer, answer.replace("2BDK/2", "B*D*K").replace("max(BDK, 2BD)", "Max(B*D*K, 2*B*D)"))
+    assert shown.answer == value(parsed(form), shown.sizes)
+    assert shown.truth == value(parsed(MATMUL), shown.sizes)
+    assert shown.answer != shown.truth
+
+
+def test_the_smallest_distinct_sizes_are_shown():
+    assert str(sa.check("BDK", MATMUL, BDK).counterexample) == "at B=2, D=3, K=5: 30, not 60"
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth"),
+    [
+        ("min(a, h)/h", "min(1, a/h)"),
+        ("1/max(1, h/a)", "min(1, a/h)"),
+        ("ceil(a/h)*h", "h*ceil(a/h)"),
+        ("max(h, a)", "max(a, h)"),
+        ("(a + h + abs(a - h))/2", "max(a, h)"),
+        ("sqrt(a^2 + 2ah + h^2)", "a + h"),
+    ],
+)
+def test_what_algebra_cannot_decide_is_sampled_or_proved(answer, truth):
+    verdict = sa.check(answer, truth, "a h")
+    assert verdict.correct
+    assert verdict.proof == "algebra" or verdict.proof.startswith("sampled(")
+
+
+@pytest.mark.parametrize("answer", ["a/h", "max(1, a/h)", "min(1, h/a)", "1", "ceil(a/h)"])
+def test_a_branch_is_not_the_minimum(answer):
+    assert not sa.check(answer, "min(1, a/h)", "a h").correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct"),
+    [
+        ("n/3", True),
+        ("(2n-1)/6", True),
+        ("n/3 + 17", True),
+        ("0.33n", True),
+        ("n/2", False),
+        ("n^2/3", False),
+        ("O(n)", False),
+    ],
+)
+def test_asymptotic(answer, correct):
+    assert sa.check(answer, "(2*n-1)/6", "n", "asymptotic").correct is correct
+
+
+def test_only_what_grows_is_taken_to_the_limit():
+    truth, symbols = "B*D*F/(B*D + D*F + B*F)", "B D F"
+    assert sa.check("B", truth, symbols, "asymptotic", var=["D", "F"]).correct
+    assert not sa.check("D", truth, symbols, "asymptotic", var=["D", "F"]).correct
+    assert not sa.check("B", truth, symbols, "asymptotic", var=["B"]).correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct"),
+    [("O(√L)", True), ("3√L + 7", True), ("L^0.5", True), ("O(L)", False), ("O(log L)", False), ("O(√L log L)", False)],
+)
+def test_order(answer, correct):
+    assert sa.check(answer, "2*sqrt(L)", "L", "order").correct is correct
+
+
+@pytest.mark.parametrize("answer", ["log_2 N", "lg N", "O(ln N)", "5*log(N) + 3", "log(N^2)"])
+def test_the_base_of_a_logarithm_does_not_matter_to_an_order(answer):
+    assert sa.check(answer, "log(N)", "N", "order").correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct"),
+    [
+        ("143.9 days", True),
+        ("144 d", True),
+        ("143", True),
+        ("3454 h", True),
+        ("4.73 months", True),
+        ("150", False),
+        ("12.4e6", False),
+    ],
+)
+def test_numbers_are_compared_relatively_and_in_the_unit_asked_for(answer, correct):
+    truth = "6*70e9*15e12/(1024*989.5e12*0.5)/86400"
+    exact = 6 * 70e9 * 15e12 / (1024 * 989.5e12 * 0.5) / 86400
+    verdict = sa.check(answer, truth, mode="numeric", unit="days")
+    assert verdict.correct is correct
+    if not correct:
+        assert math.isclose(float(verdict.counterexample.truth), exact, rel_tol=1e-12)
+
+
+def test_the_tolerance_is_the_questions():
+    assert sa.check("1010", "1000", mode="numeric", rtol=0.02).correct
+    assert not sa.check("1010", "1000", mode="numeric", rtol=0.001).correct
+    assert sa.check("887", "887", mode="numeric", rtol=0).correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "unit", "correct", "code"),
+    [
+        ("16 GB", "bytes", True, ""),
+        ("14.9 GiB", "bytes", True, ""),
+        ("16e9", "bytes", True, ""),
+        ("16 GiB", "bytes", False, "gb_gib"),
+        ("128 Gbit", "bytes", True, ""),
+        ("16 TFLOP", "bytes", False, "wrong_unit"),
+        ("16 GB/s", "bytes", False, "wrong_unit"),
+        ("16e9 FLOPs", "bytes", False, "wrong_unit"),
+        ("128e9", "bytes", False, "bits_bytes"),
+    ],
+)
+def test_units(answer, unit, correct, code):
+    verdict = sa.check(answer, "16e9", mode="numeric", unit=unit)
+    assert verdict.correct is correct
+    assert (verdict.mistakes[0] if code else "") == code
+
+
+def test_a_share_is_not_an_intensity():
+    assert sa.check("25%", "1/4", unit="").correct
+    assert sa.check("25%", "1/4", unit="FLOPs/byte").mistakes == ("wrong_unit",)
+
+
+def test_an_amount_per_parameter_is_taken_times_the_parameters():
+    assert sa.check("~14 FLOPs/param", "14*P", PT, unit="FLOPs").correct
+    assert not sa.check("~13 FLOPs/param", "14*P", PT, unit="FLOPs").correct
+    assert sa.check("12P", "12", unit="bytes/param").correct
+    assert not sa.check("16P", "12", unit="bytes/param").correct
+
+
+def test_macs_are_another_convention():
+    verdict = sa.check("BDK", MATMUL, BDK, unit="FLOPs")
+    assert (verdict.correct, verdict.other_convention) == (False, "mac")
+    assert verdict.mistakes[0] == "macs_for_flops"
+    said = sa.check("BDK MACs", MATMUL, BDK, unit="FLOPs")
+    assert (said.correct, said.other_convention, said.mistakes[0]) == (False, "mac", "macs_for_flops")
+
+
+def test_the_exact_count_is_another_convention():
+    assert sa.check("BK(2D-1)", MATMUL, BDK, unit="FLOPs").other_convention == "exact"
+    assert sa.check("2BDK", "B*K*(2*D-1)", BDK, unit="FLOPs").other_convention == "2n"
+    assert sa.check("7BDK", MATMUL, BDK, conventions={"seven": "7*B*D*K"}).other_convention == "seven"
+
+
+def test_a_number_for_a_formula_is_right_only_at_sizes_that_are_given():
+    assert sa.check("60", MATMUL, BDK).mistakes[0] == "number_for_formula"
+    at = {"B": 2, "D": 3, "K": 5}
+    verdict = sa.check("60", MATMUL, BDK, at=at)
+    assert verdict.correct
+    assert [w.code for w in verdict.warnings] == ["number_for_formula"]
+    assert not sa.check("30", MATMUL, BDK, at=at).correct
+
+
+def test_an_order_for_an_exact_form_is_told_apart():
+    assert sa.check("O(BDK)", MATMUL, BDK).mistakes == ("order_for_exact",)
+    assert sa.check("Θ(2BDK)", MATMUL, BDK).mistakes == ("order_for_exact",)
+
+
+def test_a_symbol_that_the_question_lacks_is_named():
+    verdict = sa.check("2BDKX", MATMUL, BDK)
+    assert verdict.findings[0] == ("unknown_symbol", "X")
+
+
+@pytest.mark.parametrize("answer", ["n_h*D", "2*N_DP*N_TP"])
+def test_a_symbol_with_two_meanings_is_told_apart(answer):
+    symbols = {"A": "num_heads", "C": "query heads", "D": "d_model", "N": "devices"}
+    assert sa.check(answer, "A*C*D*N", symbols).mistakes == ("symbol_with_two_meanings",)
+
+
+def test_an_ambiguous_division_is_right_either_way_and_told():
+    for truth in ("T/(8*D)", "T*D/8"):
+        verdict = sa.check("T/8D", truth, "T D")
+        assert verdict.correct
+        assert any(w.code == "ambiguous_division" for w in verdict.warnings)
+    assert not sa.check("T/8D", "8*D/T", "T D").correct
+
+
+def test_the_direction_of_a_threshold_counts_where_the_truth_has_one():
+    symbols = {"B": "batch", "W": "bytes/s", "C": "FLOP/s"}
+    assert sa.check("N <= 1 + BW/C", "N < 1 + B*W/C", symbols).correct
+    assert sa.check("communication bound when N > 1 + BW/C", "N < 1 + B*W/C", symbols).correct
+    assert sa.check("N > 1 + BW/C", "N < 1 + B*W/C", symbols).mistakes == ("wrong_direction",)
+
+
+def test_a_limit_behind_the_exact_form_is_checked_too():
+    assert sa.check(r"\frac{2n-1}{4n+2} \to \frac12", "(2*n-1)/(4*n+2)", "n").correct
+    assert sa.check(r"\frac{2n-1}{4n+2} \to \frac13", "(2*n-1)/(4*n+2)", "n").mistakes == ("wrong_limit",)
+
+
+def test_rounded_decimals_are_right_up_to_their_last_digit():
+    assert sa.check("0.083", "1/12", "n").correct
+    assert not sa.check("0.08", "1/12", "n").correct
+    assert sa.check("0.33n", "n/3", "n").correct
+    assert not sa.check("0.35n", "n/3", "n").correct
+
+
+def test_a_right_number_from_a_wrong_formula_is_a_coincidence():
+    assert "coincidence" in sa.check("L/2", "2*sqrt(L)", "L", at={"L": 16}).mistakes
+
+
+def layer(x: "b s d", w: "d k"):
+    return sa.relu(x @ w)
+
+
+def test_a_truth_is_a_pattern_an_account_a_graph_or_a_sympy_form(tmp_path):
+    import sympy
+
+    account = sa.account(layer)
+    b, s, d, k = sympy.symbols("b s d k")
+    for truth in (account, account.graph, account.flops, 2 * b * s * d * k + b * s * k):
+        assert sa.check("2bsdk + bsk", truth).correct, truth
+        assert not sa.check("2bsdk", truth).correct
+    assert sa.check("2bdk", "b d, d k -> b k").correct
+    assert sa.check("2(bd + dk + bk)", "b d, d k -> b k", quantity="bytes").correct
+    assert sa.check("bdk", "b d, d k -> b k", convention="mac").correct
+    path = tmp_path / "layer.py"
+    path.write_text("import symacct as sa\n\ndef layer(x: 'b s d', w: 'd k'):\n    return sa.relu(x @ w)\n")
+    assert sa.check("2bsdk + bsk", str(path)).correct
+
+
+def test_a_missing_part_of_a_layer_is_named():
+    finding = sa.check("2bsdk", sa.account(layer)).findings[0]
+    assert finding.code == "missing_term"
+    assert "relu" in finding.about
+
+
+def test_the_derivation_is_shown_or_withheld():
+    shown = sa.check("2bdk", "b d, d k -> b k", show_derivation=True).derivation
+    assert any("summed: d" in line for line in shown)
+    assert sa.check("2bdk", "b d, d k -> b k").derivation == ()
+
+
+@pytest.mark.parametrize(
+    ("truth", "options"),
+    [
+        ("2*B*(", {}),
+        ("2*B*X", {"symbols": "B"}),
+        ("B/2D", {}),
+        ("2*B", {"mode": "exactly"}),
+        ("2*B", {"rtol": -1}),
+        ("2*B", {"var": "X"}),
+        ("2*B", {"mode": "numeric"}),
+        ("O(B)", {}),
+        (None, {}),
+        ("no such file.py", {}),
+    ],
+)
+def test_a_bad_question_raises(truth, options):
+    with pytest.raises(SymacctError):
+        sa.check("2B", truth, **options)
+
+
+def test_a_verdict_is_json():
+    for answer in ("2BDK", "BDK", "2BDK/0", "sqrt(B)", "O(B)", "2BX"):
+        assert json.loads(json.dumps(sa.check(answer, MATMUL, BDK).to_json()))["truth"] == MATMUL
