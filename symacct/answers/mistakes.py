@@ -147,11 +147,15 @@ def sentence(finding: Finding, lang: str = "en") -> str:
     'A term is missing: 2*B*D*V.'
 
     """
-    if lang not in LANGUAGES:
-        raise ConventionError(f"no language {lang!r}; there are {one_of(LANGUAGES)}.{nearest(lang, LANGUAGES)}")
+    _check_language(lang)
     text = MISTAKES[finding.code]
     about = f" ({finding.about})" if finding.code == "inverted" and finding.about else finding.about
     return (text.zh if lang == "zh" else text.en).format(about=about)
+
+
+def _check_language(lang: str) -> None:
+    if lang not in LANGUAGES:
+        raise ConventionError(f"no language {lang!r}; there are {one_of(LANGUAGES)}.{nearest(lang, LANGUAGES)}")
 
 
 def told(verdict: Verdict, lang: str = "en", most: int = 3) -> list[str]:
@@ -167,6 +171,7 @@ def told(verdict: Verdict, lang: str = "en", most: int = 3) -> list[str]:
     Right under another convention: mac.
 
     """
+    _check_language(lang)
     zh = lang == "zh"
     shown = f"{'：' if zh else ': '}{verdict.counterexample}" if verdict.counterexample else ""
     if zh and verdict.counterexample:

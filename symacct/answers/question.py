@@ -10,7 +10,7 @@ from typing import Any
 from symacct.answers.algebra import expression
 from symacct.answers.reading import names_in
 from symacct.answers.truth import Truth
-from symacct.errors import ConventionError, SymacctError, UndefinedSizeError, nearest, one_of
+from symacct.errors import ConventionError, SizeError, SymacctError, UndefinedSizeError, nearest, one_of
 from symacct.expr import Poly
 from symacct.expr.tree import Tree
 
@@ -59,9 +59,16 @@ def question_of(
             raise UndefinedSizeError(f"{name!r} is none of the question's symbols: {one_of(symbols)}")
     if mode == "numeric" and (missing := sorted(set(names_in(truth.tree)) - set(at or {}))):
         raise UndefinedSizeError(f"a numeric question needs a number for {one_of(missing)}; give at={{...}}")
-    sizes = {name: Fraction(str(value)) for name, value in (at or {}).items()}
+    sizes = {name: _size(name, value) for name, value in (at or {}).items()}
     grows = growing or tuple(dict.fromkeys(names_in(truth.tree)))
     return Question(truth, mode, Fraction(str(RTOL if rtol is None else rtol)), grows, sizes or None, _open(truth.tree))
+
+
+def _size(name: str, value: Any) -> Fraction:
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise SizeError(f"the size of {name!r} is {str(value)[:40]!r}, which is no number") from None
 
 
 def _open(tree: Tree) -> frozenset[str]:

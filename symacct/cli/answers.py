@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -11,6 +11,27 @@ from symacct.cli.output import emit
 from symacct.errors import AnswerError
 
 answers = typer.Typer(rich_markup_mode=None)
+
+AnswerWord: TypeAlias = Annotated[str, typer.Argument(metavar="ANSWER", help="What was answered, as it was written.")]
+TruthWord: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="TRUTH", help="A formula, a pattern, or a file (.py of a worked graph, .json of a graph)."),
+]
+Symbols: TypeAlias = Annotated[
+    str, typer.Option("--symbols", "-s", help="The question's symbols: 'B D K' or 'B=rows,D=width'.")
+]
+Mode: TypeAlias = Annotated[str, typer.Option("--mode", "-m", help="exact, asymptotic, order or numeric.")]
+Tolerance: TypeAlias = Annotated[
+    float | None, typer.Option("--rtol", help="Relative tolerance of numbers; 0.01 by default.")
+]
+Growing: TypeAlias = Annotated[str, typer.Option("--var", help="What grows, names apart by commas; all by default.")]
+Given: TypeAlias = Annotated[str, typer.Option("--at", help="Given sizes, such as 'B=8,D=1024'.")]
+UnitName: TypeAlias = Annotated[str, typer.Option("--unit", "-u", help="The unit asked for: bytes, FLOPs/token, days.")]
+Total: TypeAlias = Annotated[
+    str, typer.Option("--of", help="Which total of a pattern or file: flops, matmul_flops, bytes or intensity.")
+]
+Derived: TypeAlias = Annotated[bool, typer.Option("--show-derivation", help="Print how the right answer comes about.")]
+Language: TypeAlias = Annotated[str, typer.Option("--lang", help="en or zh.")]
 
 
 @answers.command(
@@ -22,46 +43,28 @@ answers = typer.Typer(rich_markup_mode=None)
     )
 )
 def check(
-    answer: Annotated[str, typer.Argument(metavar="ANSWER", help="What was answered, as it was written.")],
-    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="A formula, a pattern, or a file (.py, .json).")],
+    answer: AnswerWord,
+    truth: TruthWord,
     *,
-    symbols: Annotated[
-        str, typer.Option("--symbols", "-s", help="The question's symbols: 'B D K' or 'B=rows,D=width'.")
-    ] = "",
-    mode: Annotated[str, typer.Option("--mode", "-m", help="exact, asymptotic, order or numeric.")] = "exact",
-    rtol: Annotated[
-        float | None, typer.Option("--rtol", help="Relative tolerance of numbers; 0.01 by default.")
-    ] = None,
-    var: Annotated[str, typer.Option("--var", help="What grows, names apart by commas; all by default.")] = "",
-    at: Annotated[str, typer.Option("--at", help="Given sizes, such as 'B=8,D=1024'.")] = "",
-    unit: Annotated[str, typer.Option("--unit", "-u", help="The unit asked for, such as bytes or FLOPs/token.")] = "",
-    of: Annotated[
-        str, typer.Option("--of", help="flops, matmul_flops, bytes or intensity of a pattern or file.")
-    ] = "flops",
-    show_derivation: Annotated[
-        bool, typer.Option("--show-derivation", help="Print how the right answer comes about.")
-    ] = False,
-    lang: Annotated[str, typer.Option("--lang", help="en or zh.")] = "en",
+    symbols: Symbols = "",
+    mode: Mode = "exact",
+    rtol: Tolerance = None,
+    var: Growing = "",
+    at: Given = "",
+    unit: UnitName = "",
+    of: Total = "flops",
+    show_derivation: Derived = False,
+    lang: Language = "en",
     json: Json = False,
 ) -> None:
     """Tell whether an answer is right, with a counterexample and the likely mistake; exit code 1 if it is wrong."""
     from symacct.answers import check as compare
     from symacct.answers.mistakes import told
 
-    verdict = compare(
-        answer,
-        truth,
-        _pairs(symbols) or symbols,
-        mode,
-        rtol,
-        [v for v in var.replace(",", " ").split() if v] or None,
-        _pairs(at) or None,
-        unit=unit,
-        quantity=of,
-        show_derivation=show_derivation,
-    )
-    lines = told(verdict, lang)
-    lines += [w.text for w in verdict.warnings]
+    named, growing, sizes = _pairs(symbols) or symbols, var.replace(",", " ").split() or None, _pairs(at) or None
+    options = {"unit": unit, "quantity": of}
+    verdict = compare(answer, truth, named, mode, rtol, growing, sizes, **options, show_derivation=show_derivation)
+    lines = [*told(verdict, lang), *(w.text for w in verdict.warnings)]
     lines += [f"the truth: {verdict.truth}", *verdict.derivation] if show_derivation else []
     emit(lambda: "\n".join(lines), verdict.to_json, as_json=json)
     if not verdict.correct:
@@ -72,8 +75,9 @@ def _pairs(text: str) -> dict[str, str]:
     """Read ``B=rows,D=model width`` into a mapping; nothing where there is no equals sign."""
     if "=" not in text:
         return {}
-    pairs = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-    if len(pairs) != len([part for part in text.split(",") if part.strip()]):
+    parts = [part for part in text.split(",") if part.strip()]
+    pairs = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
+    if len(pairs) < len(parts) or not all(name and value for name, value in pairs.items()):
         msg = f"{text[:60]!r} is not NAME=VALUE,NAME=VALUE with each name once"
         raise AnswerError(msg)
-    return {name.strip(): value.strip() for name, value in pairs.items()}
+    return pairs

@@ -1,0 +1,70 @@
+"""The command check: verdicts, exit codes, languages, JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def test_a_right_answer(run) -> None:
+    assert run("check", "2BDK", "b d, d k -> b k") == (0, "right\n", "")
+
+
+def test_a_wrong_answer_has_exit_code_1_a_counterexample_and_the_mistake(run) -> None:
+    ran = run("check", "BDK", "2*B*D*K", "--symbols", "B=rows,D=width,K=outputs", "--unit", "FLOPs")
+    assert ran.code == 1
+    assert ran.out.splitlines()[0] == "wrong: at B=2, D=3, K=5: 30, not 60"
+    assert "MACs" in ran.out
+
+
+def test_modes_and_given_sizes(run) -> None:
+    assert run("check", "~n/3", "(2*n - 1)/6", "--mode", "asymptotic", "--var", "n").code == 0
+    assert run("check", "60", "2*B*D*K", "--at", "B=2,D=3,K=5").code == 0
+    days = ("6*70e9*15e12/(1024*989.5e12*0.5)/86400", "--mode", "numeric", "--unit", "days")
+    assert run("check", "143.9 days", *days).code == 0
+    assert run("check", "150 days", *days).code == 1
+    assert run("check", "150 days", *days, "--rtol", "0.1").code == 0
+
+
+def test_chinese(run) -> None:
+    out = run("check", "BDK", "2*B*D*K", "--lang", "zh").out
+    assert out.startswith("错误")
+    assert "B=2, D=3, K=5: 30" in out
+
+
+def test_the_derivation_is_printed_when_asked_for(run) -> None:
+    assert "summed: d" in run("check", "BDK", "b d, d k -> b k", "--show-derivation").out
+    assert "summed: d" not in run("check", "BDK", "b d, d k -> b k").out
+
+
+def test_json_has_stable_keys(run) -> None:
+    data = json.loads(run("check", "BDK", "b d, d k -> b k", "--json").out)
+    assert list(data) == [
+        *("correct", "proof", "counterexample", "mistakes", "findings", "other_convention", "reading", "problem"),
+        *("warnings", "truth", "derivation"),
+    ]
+    assert data["counterexample"] == {"sizes": {"b": 2, "d": 3, "k": 5}, "answer": 30, "truth": 60}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("2B", "2*("),
+        ("2B", "2*B", "--mode", "exactly"),
+        ("2B", "2*B", "--symbols", "B=,C"),
+        ("2B", "2*B", "--lang", "fr"),
+        ("2B", "2*B", "--at", "B=x"),
+        ("2B", "nothing.py"),
+    ],
+)
+def test_a_bad_question_has_exit_code_2_and_one_message(run, words) -> None:
+    ran = run("check", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("symacct: ")
+
+
+def test_an_answer_that_does_not_read_is_wrong(run) -> None:
+    ran = run("check", "2B(", "2*B")
+    assert ran.code == 1
+    assert "the formula ends here" in ran.out
