@@ -62,8 +62,9 @@ def check(
     from symacct.answers.mistakes import told
 
     named, growing, sizes = _pairs(symbols) or symbols, var.replace(",", " ").split() or None, _pairs(at) or None
-    options = {"unit": unit, "quantity": of}
-    verdict = compare(answer, truth, named, mode, rtol, growing, sizes, **options, show_derivation=show_derivation)
+    verdict = compare(
+        *(answer, truth, named, mode, rtol, growing, sizes), unit=unit, quantity=of, show_derivation=show_derivation
+    )
     lines = [*told(verdict, lang), *(w.text for w in verdict.warnings)]
     lines += [f"the truth: {verdict.truth}", *verdict.derivation] if show_derivation else []
     emit(lambda: "\n".join(lines), verdict.to_json, as_json=json)
