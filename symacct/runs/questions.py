@@ -37,7 +37,8 @@ def training_run(target: str | None = None, *, dtype: str = "bf16", **known: Any
     Returns
     -------
     A `Run` with every quantity that follows, and what was assumed: factor 6; no attention, or the factor 12 for all
-    pairs where its sizes are given; no recompute.
+    pairs where its sizes are given; no recompute. The factor of a network of your own follows from the gradients:
+    ask for ``"factor"`` with ``flops=account.training().matmul_flops``.
 
     Raises
     ------

@@ -63,7 +63,9 @@ class Run:
         """Print the answer, a table of all that is known, and other readings."""
         from symacct.show import table
 
-        rows = [[n, shown(n, self.values[n]), self.how[n]] for n in VARIABLES if n in self.values]
+        rows = [
+            [n, shown(n, self.values[n]), self.how[n].removeprefix(f"{n} = ")] for n in VARIABLES if n in self.values
+        ]
         lines = [f"{self.target} = {self.answer}", table(["quantity", "value", "how"], rows)]
         if self.readings:
             lines += ["other readings", *(f" {value!s:<16} {what}" for what, value in self.readings)]
@@ -74,7 +76,7 @@ class Run:
         return {
             "target": self.target,
             "quantities": {
-                name: {**_json(value), "how": self.how[name]}
+                name: {**_json(value), "how": self.how[name], "meaning": VARIABLES[name].meaning}
                 for name in VARIABLES
                 if (value := self.values.get(name)) is not None
             },

@@ -55,13 +55,11 @@ def _assumed(given: Mapping[str, Number], target: str) -> dict[str, Number]:
 
 
 def _open(target: str, given: Mapping[str, Number], values: Mapping[str, Number]) -> str:
-    ways = [
-        f"{e.text} (give {', '.join(n for n in e.names if n not in values and n != target)})"
-        for e in EQUATIONS
-        if target in e.names
-    ]
-    known = ", ".join(given) or "nothing"
-    return f"{target} does not follow from {known}. It would from\n" + "\n".join(f"- {way}" for way in ways)
+    ways = [e for e in EQUATIONS if target in e.names]
+    open_names = {e.text: [n for n in e.names if n not in values and n != target] for e in ways}
+    lines = [f"- {text} (give {', '.join(names)})" for text, names in open_names.items()]
+    lines += [f"{n}: {VARIABLES[n].meaning}" for n in dict.fromkeys(n for names in open_names.values() for n in names)]
+    return f"{target} does not follow from {', '.join(given) or 'nothing'}. It would from\n" + "\n".join(lines)
 
 
 def joined(ends: list[Number], unit: str) -> Value:

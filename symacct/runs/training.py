@@ -20,24 +20,27 @@ VARIABLES: dict[str, Variable] = {
     "params": Variable("param", "parameters that a token meets"),
     "tokens": Variable("token", "tokens trained on"),
     "factor": Variable(
-        "FLOP/param/token", "operations a parameter and token", 6, "2 forward, 4 backward: matmuls with weights"
+        "FLOP/param/token", "operations of matmuls with weights, a parameter and token", 6, "2 forward, 4 backward"
     ),
     "layers": Variable("", "layers with attention"),
     "width": Variable("", "heads times head size"),
     "context": Variable("", "tokens that attention sees"),
     "attention_factor": Variable(
-        "FLOP/token", "operations a pair", 12, "2 matmuls, forward and twice backward, all pairs; 6 for the causal half"
+        "FLOP/token",
+        "operations of a pair of tokens: 12 for all pairs, 6 for the causal half",
+        12,
+        "all pairs; causal, 6",
     ),
     "attention": Variable(
-        "FLOP/token", "operations of attention's pairs a token", 0, "none; give layers, width, context"
+        "FLOP/token", "operations of attention's two matmuls of activations, a token", 0, "none, without layers"
     ),
-    "flops_per_token": Variable("FLOP/token", "operations a token"),
+    "flops_per_token": Variable("FLOP/token", "operations of training on a token"),
     "flops": Variable("FLOP", "operations of the run"),
     "devices": Variable("", "how many devices"),
     "peak": Variable("FLOP/s", "peak of one device"),
-    "mfu": Variable("", "model FLOPs utilisation"),
-    "recompute": Variable("", "operations done again, as a share of the model's", 0, "none; 1/3 for a second forward"),
-    "hfu": Variable("", "hardware FLOPs utilisation"),
+    "mfu": Variable("", "model FLOPs over what the devices could do"),
+    "recompute": Variable("", "what is done again, as a share: 1/3 for a second forward", 0, "none"),
+    "hfu": Variable("", "the same with what is done again"),
     "throughput": Variable("token/s", "tokens a second, all devices"),
     "device_throughput": Variable("token/s", "tokens a second of one device"),
     "time": Variable("s", "time of the run"),

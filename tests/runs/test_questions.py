@@ -62,6 +62,18 @@ def test_the_six_is_a_quantity_like_the_others():
     assert sa.training_run("factor", flops=800, params=10, tokens=10)["factor"] == 8
 
 
+@pytest.mark.claim("S3")
+def test_the_factor_of_a_network_follows_from_its_gradients():
+    """Six, but for the gradient of the first input, which nobody needs."""
+
+    def network(x: "b d", w: "L d d"):
+        return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+
+    step = sa.account(network, params=["w"], b=2, d=8, L=4).training()
+    run = sa.training_run("factor", flops=step.matmul_flops, params=4 * 8 * 8, tokens=2)
+    assert float(run["factor"]) == 6 - 2 / 4
+
+
 @pytest.mark.claim("D5", "D6")
 def test_the_precision_stands_with_the_answer():
     run = sa.training_run(**LECTURE)
@@ -197,6 +209,7 @@ def test_the_run_as_json():
         "float": 6.3e24,
         "unit": "FLOP",
         "how": "flops = flops_per_token*tokens",
+        "meaning": "operations of the run",
     }
     assert data["quantities"]["time"]["float"] == pytest.approx(143.93 * 86_400, rel=1e-4)
     assert [r["unit"] for r in data["readings"]] == ["s"] * 3
