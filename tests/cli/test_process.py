@@ -23,6 +23,7 @@ COMMANDS = (
     *("days", "mfu", "devices", "peak"),
     *("roofline", "waterfall", "regimes", "calibrate"),
     *("grade", "ask"),
+    "checkpoint",
 )
 ROOT = Path(__file__).resolve().parents[2]
 MATMUL = "b d, d k -> b k"
