@@ -15,7 +15,7 @@ from typing import Any
 from symacct.errors import HardwareError
 from symacct.hardware import Device, Figure, Peak, Source
 from symacct.measuring.clock import Clock, clock_of, import_torch
-from symacct.measuring.rates import Rate, launch_rate, matmul_rates, memory_rates, vector_rates
+from symacct.measuring.rates import Rate, function_rates, launch_rate, matmul_rates, memory_rates, vector_rates
 from symacct.show import table
 from symacct.units import Quantity
 
@@ -39,6 +39,15 @@ class Calibration:
     def launch(self) -> float:
         """Seconds to start the smallest kernel when many are started one after the other."""
         return next(1 / r.value for r in self.rates if r.meter == "launch")
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """What a call of each function costs here, in operations at the vector peak: weights of a `Convention`.
+
+        ``sa.Convention("2n", weights=calibration.weights)`` counts so that dividing by the peak gives the time.
+        """
+        peak = float(self.device.peak("fp32", engine="vector").speed)
+        return {r.name: max(1, round(peak / r.value)) for r in self.rates if r.meter == "function"}
 
     @property
     def spread(self) -> float:
@@ -105,10 +114,11 @@ def calibrate(device: str | None = None, *, seconds: float = 1.0, tell: Callable
     Notes
     -----
     A matrix peak is the rate of square products, made larger until they take long enough. The vector peak is the
-    highest rate of element-wise kernels on data in the caches, in operations of the usual weights; on CUDA a chain of
-    multiply-adds in registers is one of them. The bandwidth is the highest of a copy, reading, writing and adding on
-    arrays four times the last cache. Each is of the fastest of several runs, since a bound divides by what the
-    machine does at best, with the distance of the quartiles as its spread.
+    highest rate of element-wise arithmetic on data in the caches: on CUDA of a chain of multiply-adds in registers, on
+    a CPU also of products in fp32, which run on the same units. Functions are measured in calls: see `weights`. The
+    bandwidth is the highest of a copy, reading, writing and adding on arrays four times the last cache. Each is of the
+    fastest of several runs, since a bound divides by what the machine does at best, with the distance of the quartiles
+    as its spread.
 
     Examples
     --------
@@ -130,6 +140,7 @@ def calibrate(device: str | None = None, *, seconds: float = 1.0, tell: Callable
 def _all_rates(clock: Clock, place: str, seconds: float) -> Iterator[Rate]:
     yield from matmul_rates(clock, place, seconds)
     yield from vector_rates(clock, place, seconds)
+    yield from function_rates(clock, place, seconds / 2)
     yield from memory_rates(clock, place, seconds)
     yield launch_rate(place, seconds)
 
@@ -144,7 +155,9 @@ def _device(clock: Clock, place: str, rates: Iterable[Rate]) -> Device:
         return Figure(Quantity(round(r.value), r.unit), source, r.name, round(r.spread, 4))
 
     peaks = [Peak(r.name, _sums(r.name), "matrix", (figure(r),)) for r in best if r.meter == "matmul"]
-    vector = tuple(figure(r) for r in best if r.meter == "vector")
+    # a CPU multiplies and computes on the same units
+    shared = [r for r in best if clock.device == "cpu" and (r.meter, r.name) == ("matmul", "fp32")]
+    vector = tuple(figure(r) for r in sorted(shared + [r for r in best if r.meter == "vector"], key=lambda r: -r.value))
     return Device(
         name=place.replace(":", "-"),
         title=f"{name}, measured",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from symacct.eager.dtypes import torch_dtype
@@ -12,7 +13,7 @@ from symacct.measuring.clock import Call, Clock, import_torch
 from symacct.measuring.samples import Measurement
 from symacct.measuring.timing import measure
 
-Meter: TypeAlias = Literal["matmul", "vector", "memory", "launch"]
+Meter: TypeAlias = Literal["matmul", "vector", "function", "memory", "launch"]
 
 MATMUL_DTYPES = ("fp64", "fp32", "tf32", "fp16", "bf16")
 """The formats of products that are tried; tf32 is fp32 with products rounded, and only CUDA has it."""
@@ -98,7 +99,7 @@ def _random(count: int, shape: tuple[int, ...], dtype: str, device: str) -> list
 
 
 def vector_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
-    """Yield the rates of element-wise kernels in fp32 on what the caches hold, in operations of the usual weights.
+    """Yield the rates of element-wise arithmetic in fp32 on what the caches hold.
 
     On CUDA also a chain of multiply-adds in registers, which is what the vector engine can do.
     """
@@ -108,8 +109,6 @@ def vector_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
     kernels: tuple[tuple[str, int, Call], ...] = (
         ("add", 1, lambda: torch.add(x, y, out=out)),
         ("multiply-add", 2, lambda: torch.addcmul(x, x, y, out=out)),
-        ("exp", 1, lambda: torch.exp(x, out=out)),
-        ("gelu", 20, lambda: torch.nn.functional.gelu(x, approximate="tanh")),
     )
     for name, weight, call in kernels:
         yield rate("vector", name, weight * n, "FLOP/s", measure(call, device=device, cold=False, seconds=seconds))
@@ -117,6 +116,20 @@ def vector_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
         chain = _chain(torch)
         took = measure(lambda: chain(x), device=device, cold=False, seconds=seconds)
         yield rate("vector", "chain of multiply-adds", 2 * FMA_CHAIN * n, "FLOP/s", took)
+
+
+def function_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
+    """Yield calls a second of the functions that have a weight, in fp32 on what the caches hold."""
+    torch = import_torch()
+    n = ELEMENTS[clock.device]
+    (x,) = _random(1, (n,), "fp32", device)
+    x = x.abs() + 0.1
+    kernels: dict[str, Call] = {
+        **{name: partial(getattr(torch, name), x) for name in ("exp", "log", "tanh", "erf", "sigmoid", "sqrt")},
+        "gelu": lambda: torch.nn.functional.gelu(x, approximate="tanh"),
+    }
+    for name, call in kernels.items():
+        yield rate("function", name, n, "calls/s", measure(call, device=device, cold=False, seconds=seconds))
 
 
 def _chain(torch: Any) -> Any:

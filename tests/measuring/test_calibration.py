@@ -42,7 +42,8 @@ def test_rates_are_work_over_the_shortest_time() -> None:
     assert found["matmul", "fp32"].value == 256**3 * 2 / SECONDS
     assert found["vector", "add"].value == 2**16 / SECONDS
     assert found["vector", "multiply-add"].value == 2 * 2**16 / SECONDS
-    assert found["vector", "gelu"].value == 20 * 2**16 / SECONDS
+    assert found["function", "gelu"].value == 2**16 / SECONDS
+    assert found["function", "exp"].unit == "calls/s"
     passes = {"copy": 2, "read": 1, "write": 1, "add": 3}
     assert {n: r.value * SECONDS / ARRAY for (m, n), r in found.items() if m == "memory"} == passes
     assert found["memory", "copy"].spread == 0.0
@@ -54,7 +55,8 @@ def test_the_best_of_one_kind_is_the_peak_and_the_others_are_kept() -> None:
     made = sa.calibrate("cpu")
     assert made.device.bandwidth == 3 * ARRAY / SECONDS
     assert [f.note for f in made.device.bandwidths] == ["add", "copy", "read", "write"]
-    assert made.device.peak("fp32", engine="vector").speed == 20 * 2**16 / SECONDS
+    assert [f.note for f in made.device.peak("fp32", engine="vector").dense] == ["fp32", "multiply-add", "add"]
+    assert made.device.peak("fp32", engine="vector").speed == 2 * 256**3 / SECONDS
     assert made.device.peak("fp32").engine == "matrix"
     assert made.device.peak("fp64").accumulation == "fp64"
     assert made.device.bandwidths[0].source.evidence == "measured"
@@ -70,6 +72,15 @@ def test_saved_and_read_again(tmp_path: Path) -> None:
         made.save(tmp_path / "here.json")
     with pytest.raises(HardwareError, match="cannot write"):
         made.save(tmp_path / "nowhere" / "here.toml")
+
+
+@pytest.mark.usefixtures("scripted")
+def test_weights_make_the_peak_give_the_time() -> None:
+    made = sa.calibrate("cpu")
+    calls = 2**16
+    assert made.weights["exp"] == 2 * 256**3 // 2**16 == 512
+    account = sa.account(sa.exp, x="n", dtype="fp32", convention=sa.Convention("2n", weights=made.weights))
+    assert float(account.roofline(made.device).at(n=calls).kernels[0].times.vector) == SECONDS
 
 
 def test_a_catalogue_device_is_not_written_as_measured() -> None:

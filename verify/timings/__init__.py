@@ -1,0 +1,1 @@
+"""Predicted times against measured ones, on the device at hand; see `verify.timings.__main__`."""
