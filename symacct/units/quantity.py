@@ -75,6 +75,14 @@ class Quantity:
         """Compare with a quantity of the same unit, or with a plain number."""
         return bool(self.value < self._like(other))
 
+    def __le__(self, other: Quantity | float | Fraction) -> bool:
+        """Compare with a quantity of the same unit, or with a plain number."""
+        return bool(self.value <= self._like(other))
+
+    def __ge__(self, other: Quantity | float | Fraction) -> bool:
+        """Compare with a quantity of the same unit, or with a plain number."""
+        return bool(self.value >= self._like(other))
+
     def __gt__(self, other: Quantity | float | Fraction) -> bool:
         """Compare with a quantity of the same unit, or with a plain number."""
         return bool(self.value > self._like(other))

@@ -86,6 +86,10 @@ def test_products_and_ratios_have_the_unit_of_both():
 def test_unlike_units_are_not_compared():
     assert Quantity(1, "B") < Quantity(2, "B")
     assert Quantity(3, "B") > 2
+    assert Quantity(3, "B") >= Quantity(3, "B")
+    assert Quantity(3, "B") <= 3
+    assert not Quantity(3, "B") <= 2
+    assert not Quantity(3, "B") >= 4
     with pytest.raises(MixedUnitsError, match="cannot compare"):
         _ = Quantity(1, "B") < Quantity(2, "B/s")
     with pytest.raises(MixedUnitsError, match="cannot compare"):
