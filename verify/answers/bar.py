@@ -32,86 +32,92 @@ def checked(case: dict[str, Any], text: str) -> Verdict:
     )
 
 
+INEXACT = frozenset(
+    [
+        "GB",
+        "GiB",
+        "MiB",
+        "bits",
+        "hours",
+        "years",
+        "suffix",
+        "scientific",
+        "times-ten",
+        "latex-ten",
+        "raised-ten",
+        "about",
+        "label",
+    ]
+)
+"""Kinds of numbers that are rounded to some digits."""
+
+
 def right_spellings(case: dict[str, Any]) -> list[tuple[str, str]]:
     """Return (kind, text): the right answer and each equal form in many spellings."""
     if names(parsed(case["answer"])):
-        made = [
-            s
-            for form in (case["answer"], *case["equal"])
-            if names(parsed(form))
-            for s in spellings(form, case["symbols"], case["mode"], case["unit"])
-        ]
-    else:
-        number = float(value(parsed(case["answer"]), {}))
-        exact = case["rtol"] is not None and case["rtol"] < 1e-6
-        made = [] if exact and number != int(number) else list(numbers(number, case["unit"]))
-        made += list(spellings(case["answer"], {}, case["mode"], case["unit"]))
-        made = [
-            (k, t)
-            for k, t in made
-            if not exact
-            or k
-            not in (
-                "GB",
-                "GiB",
-                "hours",
-                "years",
-                "suffix",
-                "scientific",
-                "times-ten",
-                "latex-ten",
-                "raised-ten",
-                "about",
-                "label",
-                "MiB",
-                "bits",
-            )
-        ]
-    return list(dict.fromkeys(made))
+        forms = [form for form in (case["answer"], *case["equal"]) if names(parsed(form))]
+        made = [s for form in forms for s in spellings(form, case["symbols"], case["mode"], case["unit"])]
+        return list(dict.fromkeys(made))
+    number = float(value(parsed(case["answer"]), {}))
+    exact = case["rtol"] is not None and case["rtol"] < 1e-6
+    made = list(numbers(number, case["unit"])) if number == int(number) or not exact else []
+    made = [(kind, text) for kind, text in made if not exact or kind not in INEXACT]
+    return list(dict.fromkeys([*made, *spellings(case["answer"], {}, case["mode"], case["unit"])]))
 
 
-def measure(cases: list[dict[str, Any]], *, show: bool = False) -> dict[str, float]:
-    """Return the rates: right spellings accepted, equal forms accepted, wrong ones rejected and explained."""
-    count: Counter[str] = Counter()
+class Tally:
+    """How many forms of each kind there were, and how many came out as they should."""
 
-    def score(what: str, *, good: bool, case: dict[str, Any], text: str, verdict: Verdict) -> None:
-        count[what] += 1
-        count[what + "+"] += good
-        if show and not good:
-            print(
-                f"{what}: {case['id']} {text!r} for {case['answer']}: {verdict.findings} {verdict.problem} "
-                f"{verdict.reading.formula if verdict.reading else ''}"
-            )
+    def __init__(self, *, show: bool) -> None:
+        self.show = show
+        self.tried: Counter[str] = Counter()
+        self.good: Counter[str] = Counter()
 
+    def add(self, what: str, case: dict[str, Any], text: str, verdict: Verdict, *, good: bool) -> None:
+        self.tried[what] += 1
+        self.good[what] += good
+        if self.show and not good:
+            read = verdict.reading.formula if verdict.reading else verdict.problem
+            print(f"{what}: {case['id']} {text!r} for {case['answer']}: read as {read}, {verdict.findings}")
+
+    def rates(self) -> dict[str, float]:
+        return {what: self.good[what] / n for what, n in sorted(self.tried.items())}
+
+
+def measure(cases: list[dict[str, Any]], *, every: int = 1, show: bool = False) -> dict[str, float]:
+    """Return the rates: right spellings accepted, equal forms accepted, wrong ones rejected and explained.
+
+    Of the forms made by rule only one in `every` is tried.
+    """
+    tally = Tally(show=show)
     for case in cases:
-        for kind, text in right_spellings(case):
-            v = checked(case, text)
-            score("spelled", good=v.correct, case=case, text=f"{kind}: {text}", verdict=v)
+        for kind, text in right_spellings(case)[::every]:
+            verdict = checked(case, text)
+            tally.add("spelled", case, f"{kind}: {text}", verdict, good=verdict.correct)
         for written in case["written"]:
-            v = checked(case, written["text"])
-            score("written", good=v.correct == written["right"], case=case, text=written["text"], verdict=v)
+            verdict = checked(case, written["text"])
+            tally.add("written", case, written["text"], verdict, good=verdict.correct == written["right"])
         for form in (case["answer"], *case["equal"]):
-            v = checked(case, form)
-            score("equal", good=v.correct, case=case, text=form, verdict=v)
+            verdict = checked(case, form)
+            tally.add("equal", case, form, verdict, good=verdict.correct)
         for entry in case["wrong"]:
-            v = checked(case, entry["form"])
-            rejected = not v.correct and (v.counterexample is not None)
-            score("wrong", good=rejected, case=case, text=entry["form"], verdict=v)
-            first = next(iter(v.mistakes), "")
-            score("fitting", good=first in entry["fits"], case=case, text=entry["form"], verdict=v)
-        if case["mode"] == "exact":
-            for mistake, form in wrong(case["answer"]):
-                v = checked(case, form)
-                good = not v.correct and v.counterexample is not None and _differs(case["answer"], form, v)
-                score("mutant", good=good, case=case, text=f"{mistake}: {form}", verdict=v)
-    return {what: count[what + "+"] / count[what] for what in sorted(count) if not what.endswith("+")} | {
-        "forms": sum(n for what, n in count.items() if not what.endswith("+"))
-    }
+            verdict = checked(case, entry["form"])
+            rejected = not verdict.correct and verdict.counterexample is not None
+            tally.add("wrong", case, entry["form"], verdict, good=rejected)
+            first = next(iter(verdict.mistakes), "")
+            tally.add("fitting", case, entry["form"], verdict, good=first in entry["fits"])
+        for mistake, form in list(wrong(case["answer"]))[::every] if case["mode"] == "exact" else ():
+            verdict = checked(case, form)
+            good = not verdict.correct and _differs(case["answer"], form, verdict)
+            tally.add("mutant", case, f"{mistake}: {form}", verdict, good=good)
+    return tally.rates()
 
 
 def _differs(right: str, form: str, verdict: Verdict) -> bool:
     """Whether a counterexample is one, by Python's own values of both formulas."""
-    sizes = verdict.counterexample.sizes if verdict.counterexample else {}
+    if verdict.counterexample is None:
+        return False
+    sizes = verdict.counterexample.sizes
     given, wanted = (float(value(parsed(f), sizes)) for f in (form, right))
     return given != wanted
 

@@ -35,6 +35,8 @@ def of_extremes(case: Case) -> Iterator[Finding]:
                 yield Finding("branch_only", written(part))
                 yield from of_number(c, case)
     yield from _of_branches(case)
+    if nodes(case.tree, ("max",)):
+        yield from of_larger(case)
 
 
 def of_larger(case: Case) -> Iterator[Finding]:
