@@ -161,6 +161,12 @@ def ask(key: KeyFile, *, lang: Language = "en", json: Json = False) -> None:
     def write(line: str) -> None:
         (sys.stderr if json else sys.stdout).write(line + "\n")
 
-    done = ask_all(read, lambda: input("> " if sys.stdin.isatty() else ""), write, lang)
+    def typed() -> str:
+        if sys.stdin.isatty():
+            (sys.stderr if json else sys.stdout).write("> ")
+            sys.stdout.flush()
+        return input()
+
+    done = ask_all(read, typed, write, lang)
     if json:
         emit(str, lambda: to_json(read, [done], lang), as_json=True)

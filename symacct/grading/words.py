@@ -47,6 +47,24 @@ WORDS: Mapping[str, tuple[str, str]] = {
 }
 """Each word or sentence by what it means: in English, and in Chinese."""
 
+NOTES_ZH: Mapping[str, str] = {
+    "alias": "“{0}”按题目中的符号理解",
+    "ambiguous_division": "“{0}”处的除法有两种读法，请加括号",
+    "billion": "“{0}”读作 10^9",
+    "coefficient": "比较的是单位数量的系数",
+    "decimal_comma": "“{0}”中的逗号按小数点理解",
+    "invisible": "忽略了一个不可见字符",
+    "missing_parentheses": "“{0}”处只除相邻的项，请加括号说明",
+    "near_miss": "“{0}”疑为笔误，按最接近的符号理解",
+    "number_for_formula": "给出的是数值，在题设数值下正确；题目要求公式",
+    "per": "答案按“每 {0}”给出，已换算为总量",
+    "read_as": "按另一种读法是对的",
+    "rounded": "在小数舍入误差范围内正确",
+    "two_meanings": "“{0}”可能指不同的符号",
+    "two_readings": "“{0}”有两种读法",
+}
+"""What the reader notices, by its code, with the piece of the answer; in English the reader says it itself."""
+
 
 def label(what: str, language: str, text: str) -> str:
     """Return a text behind a word that says what it is.

@@ -86,6 +86,17 @@ def test_the_page_says_what_is_wrong(key: Key, graded: list[Graded]) -> None:
         assert line in chinese, line
 
 
+def test_what_the_reader_notices_is_told_in_both_languages(key: Key) -> None:
+    graded = grade(
+        key, [Submission("a", {"matmul": "2*batch*BDK"}, "a.md"), Submission("b", {"matmul": "2 rows D K"}, "b.md")]
+    )
+    english, chinese = (Page(to_html(key, graded, language)).text for language in ("en", "zh"))
+    noted = [w for g in graded for w in g.marks[0].verdict.warnings]
+    assert noted
+    assert all(f"note: {w.text}" in english for w in noted)
+    assert "注意：“rows”按题目中的符号理解" in chinese
+
+
 def test_the_right_answer_is_not_told(key: Key) -> None:
     graded = grade(key, [Submission("a", {"matmul": "BDK"}, "a.md")])
     for text in (
