@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 
 from symacct.answers import Finding, Verdict
 from symacct.answers.comparing import judge
 from symacct.answers.question import Question as Judged
+from symacct.errors import SymacctError
 from symacct.grading.truths import judged_by
 from symacct.grading.types import Graded, Key, Mark, Question, Submission
 
 CHUNK = 100
 """Answers to one question that a process judges before it reports."""
+
+FEW = 400
+"""So few answers are judged sooner here than by processes that must start first."""
+
+MEMORY = 4 * 2**30
+"""Bytes of address space of a process that judges."""
 
 SECONDS = 10
 """What one answer may take; the reader's own limits stop earlier, this is for what they miss."""
@@ -73,15 +82,30 @@ def _chunks(key: Key, submissions: Sequence[Submission]) -> Iterator[tuple[Quest
 
 
 def _judged(chunks: Sequence[tuple[Question, list[str]]], jobs: int) -> Iterator[tuple[str, Mapping[str, Verdict]]]:
-    if jobs <= 1 or len(chunks) < 2:
+    if jobs <= 1 or sum(len(answers) for _, answers in chunks) < FEW:
         for question, answers in chunks:
             yield question.id, judge_all(question, answers)
         return
     # spawned, not forked: a progress bar has a thread, and a fork of threads can hang
-    with ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=get_context("spawn")) as processes:
+    processes = ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=get_context("spawn"), initializer=_begin_process)
+    try:
         asked = {processes.submit(judge_all, question, answers): question.id for question, answers in chunks}
         for done in as_completed(asked):
             yield asked[done], done.result()
+    except BrokenProcessPool:
+        msg = "a process that judged answers was ended from outside; --jobs 1 does without"
+        raise SymacctError(msg) from None
+    finally:
+        processes.shutdown(cancel_futures=True)
+
+
+def _begin_process() -> None:
+    """Leave Ctrl-C to the process that asks, and bound the memory of this one where the system can."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if importlib.util.find_spec("resource"):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def judge_all(question: Question, answers: Sequence[str]) -> dict[str, Verdict]:

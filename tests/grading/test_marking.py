@@ -49,6 +49,7 @@ def test_an_accepted_convention_counts_in_full(key: Key) -> None:
 
 def test_several_processes_give_the_same(key: Key, monkeypatch) -> None:
     monkeypatch.setattr(marking, "CHUNK", 5)
+    monkeypatch.setattr(marking, "FEW", 2)
     seen: list[tuple[int, int]] = []
     alone = grade(key, handed(*ANSWERS))
     together = grade(key, handed(*ANSWERS), jobs=2, progress=lambda done, total: seen.append((done, total)))
