@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from symacct.answers.question import Question as Judged
-from symacct.grading.display import number, visible
+from symacct.grading.display import number
 from symacct.grading.marking import judge_safely, points_of
 from symacct.grading.remarks import outcome, remarks
 from symacct.grading.truths import judged_by
@@ -42,7 +42,7 @@ def ask(key: Key, read: Callable[[], str], write: Callable[[str], None], languag
     for at, question in enumerate(key.questions, 1):
         mark = Mark(question.id, None, 0, question.points, None)
         if not left:
-            write(f"\n[{at}/{len(key.questions)}] {visible(in_language(question.prompt, language), 2000)}")
+            write(f"\n[{at}/{len(key.questions)}] {in_language(question.prompt, language).strip()}")
             for line in _given(question, language):
                 write(line)
             try:
@@ -59,11 +59,11 @@ def ask(key: Key, read: Callable[[], str], write: Callable[[str], None], languag
 def _given(question: Question, language: str) -> Iterator[str]:
     if question.symbols:
         listed = ", ".join(f"{n} ({meaning})" if meaning else n for n, meaning in question.symbols.items())
-        yield label("symbols", language, visible(listed))
+        yield label("symbols", language, listed)
     if question.at:
-        yield label("given", language, visible(", ".join(f"{n} = {size}" for n, size in question.at.items())))
+        yield label("given", language, ", ".join(f"{n} = {size}" for n, size in question.at.items()))
     if question.unit:
-        yield label("unit", language, visible(question.unit))
+        yield label("unit", language, question.unit)
 
 
 def _attempts(

@@ -37,7 +37,7 @@ def to_html(key: Key, graded: Sequence[Graded], language: str = "en") -> str:
 
     The page forbids itself scripts and everything from outside, and text of students stands in it escaped.
     """
-    title = _text(in_language(key.title, language))
+    title = escape(in_language(key.title, language))
     failed = sum(bool(g.submission.problem) for g in graded)
     body = [
         f"<h1>{title}</h1>",
@@ -96,7 +96,7 @@ def _questions_table(key: Key, graded: Sequence[Graded], language: str) -> Itera
         common = "<br>".join(
             f"{n} × {_text(sentence(Finding(code, '…'), language))}" for code, n in codes.most_common(MOST_COMMON)
         )
-        prompt = f"<b>{_text(question.id)}</b> {_text(in_language(question.prompt, language))}"
+        prompt = f"<b>{_text(question.id)}</b> {escape(in_language(question.prompt, language))}"
         yield f"<tr><td>{prompt}</td><td>{len(marks)}</td><td>{share}</td><td>{average}</td><td>{common}</td></tr>"
     yield "</table>"
 

@@ -68,7 +68,7 @@ def to_gradescope(key: Key, graded: Sequence[Graded], language: str = "en") -> d
 def _results(key: Key, graded: Graded, language: str) -> dict[str, Any]:
     tests = [
         {
-            "name": visible(f"{question.id}: {in_language(question.prompt, language)}"),
+            "name": " ".join(f"{question.id}: {in_language(question.prompt, language)}".split()),
             "number": str(at),
             "score": round(mark.points, 6),
             "max_score": mark.out_of,

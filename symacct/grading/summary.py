@@ -19,12 +19,12 @@ def to_text(key: Key, graded: Sequence[Graded], language: str = "en") -> str:
     """Return a table of students; of a single one, what there is to say about each answer."""
     title = in_language(key.title, language)
     if len(graded) == 1:
-        return "\n".join([visible(title), *_one(key, graded[0], language)])
+        return "\n".join([title, *_one(key, graded[0], language)])
     headers = [say(word, language) for word in ("student", "total", "not_right")]
     rows = [[visible(g.submission.student, NARROW), number(g.points), _not_right(g, language)] for g in graded]
     failed = sum(bool(g.submission.problem) for g in graded)
     end = f"{say('points_of', language, number(key.points))} {say('submissions', language, len(graded), failed)}"
-    return f"{table(headers, rows, visible(title))}\n\n{end}"
+    return f"{table(headers, rows, title)}\n\n{end}"
 
 
 def _not_right(graded: Graded, language: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from symacct.grading import Graded, Key
+from symacct.grading import Graded, Key, Question, Truth
 from symacct.grading.asking import ask
+from symacct.grading.page import to_html
+from symacct.grading.reports import to_gradescope
 
 
 def run(key: Key, *typed: str, language: str = "en") -> tuple[Graded, str]:
@@ -69,3 +71,12 @@ def test_in_chinese(key: Key) -> None:
         "得分 2，满分 5",
     ):
         assert line in shown, line
+
+
+def test_a_question_of_several_lines_keeps_them() -> None:
+    question = Question("q", {"": "First line,\nsecond line.\n"}, Truth("formula", "2*n"), {"n": "size"})
+    key = Key({"": "Lines"}, (question,), "key.toml")
+    done, shown = run(key, "2n")
+    assert "[1/1] First line,\nsecond line.\nSymbols" in shown
+    assert "First line,\nsecond line." in to_html(key, [done])
+    assert to_gradescope(key, [done])["tests"][0]["name"] == "q: First line, second line."
