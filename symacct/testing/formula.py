@@ -139,6 +139,9 @@ def _search(case: Case, largest: int, examples: int) -> int:
     try:
         # the same draws on every run: a mark must not depend on luck
         smallest = hypothesis.find(drawn, differs, settings=settings, random=random.Random(0))  # noqa: S311
+    except hypothesis.errors.Flaky:
+        msg = f"{case.name} gives one value and then another for the same sizes"
+        raise AssertionError(msg) from None
     except hypothesis.errors.NoSuchExample:
         if not tried:
             msg = "no sizes were found that meet the truth's conditions: " + "; ".join(
