@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import Step, counts_of
-from symacct.accounting.tables import group_of
+from symacct.accounting.tables import COSTS, group_of
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, one_of
 from symacct.expr import (
     Expr,
     Sympy,
     add,
+    at_most,
     coefficient,
     degree,
     derivative,
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     from symacct.accounting.core import Account
 
 
-COSTS = ("flops", "matmul_flops", "bytes")
+By: TypeAlias = str | Callable[[Step], str] | None
+"""What the terms of a total are."""
 
 
 class Leading(NamedTuple):
@@ -89,7 +92,7 @@ def _elasticity(account: Account, n: str, of: str) -> Expr:
     return divide(multiply(name(n), derivative(total, n)), total) if total != 0 else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Crossover:
     """Two terms of a total that are equal at one size; above it, `larger_above` is the larger (None: it depends)."""
 
@@ -106,10 +109,13 @@ class Crossover:
 
     def __str__(self) -> str:
         """Print as a sentence."""
-        return f"{self.first} = {self.second} at {self.axis} = {to_text(self.value)}"
+        where = "" if sign(self.value) == 1 else ", where that is positive"
+        return f"{self.first} = {self.second} at {self.axis} = {to_text(self.value)}{where}"
+
+    __repr__ = __str__
 
 
-def terms(account: Account, of: str, by: str | None = None) -> list[tuple[str, Expr]]:
+def terms(account: Account, of: str, by: By = None) -> list[tuple[str, Expr]]:
     """Return the parts of a total with their labels: as in `Account.by`; by default operations, tensors for bytes."""
     if of not in COSTS:
         msg = f"{of!r} has no terms; known: {one_of(COSTS)}"
@@ -132,7 +138,7 @@ def _amount(account: Account, step: Step, of: str) -> Expr:
     return add(counts_of([work], account.convention).values())
 
 
-def crossovers(account: Account, axis: Any, of: str, by: str | None = None) -> list[Crossover]:
+def crossovers(account: Account, axis: Any, of: str, by: By = None) -> list[Crossover]:
     """See `Account.crossovers`."""
     n = axis_name(account, axis)
     parts = terms(account, of, by)
@@ -196,7 +202,7 @@ class Comparison:
     """Two designs: the difference ``b - a`` of a total as a formula, and where the first is cheaper.
 
     `cheaper` is ``"a"``, ``"b"``, ``"equal"`` for all sizes, or None where it depends; `left < right` is then
-    the region in which the first is cheaper.
+    the region in which the first is cheaper. `never` says that there is none, though at some sizes they cost the same.
     """
 
     of: str
@@ -206,6 +212,7 @@ class Comparison:
     cheaper: str | None
     left: Expr
     right: Expr
+    never: bool = False
 
     @property
     def difference(self) -> Sympy:
@@ -217,6 +224,8 @@ class Comparison:
         """Where the first is cheaper, as text."""
         if self.cheaper is not None:
             return {"a": "always", "b": "never", "equal": "never: they cost the same"}[self.cheaper]
+        if self.never:
+            return "never: b costs more at no sizes"
         return f"{to_text(self.left, factored=False)} < {to_text(self.right, factored=False)}"
 
     def __str__(self) -> str:
@@ -285,6 +294,6 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     first, second = a.total(of), b.total(of)
     gap = add((second, -first))
     direction = sign(gap)
-    left, right = inequality(first, second)
     names = {1: "a", -1: "b", 0: "equal", None: None}
-    return Comparison(of, a.unit(of), first, second, names[direction], left, right)
+    never = direction is None and at_most(second, first)
+    return Comparison(of, a.unit(of), first, second, names[direction], *inequality(first, second), never)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -182,8 +182,30 @@ class Account(Questions, Gradients, OnDevices):
         """Arithmetic intensity, ``flops / bytes``."""
         return to_sympy(self.total("intensity"))
 
-    def by(self, group: str) -> tables.Breakdown:
+    @property
+    def params(self) -> Sympy:
+        """The number of parameters: the elements of the arguments that `params=` named, each tensor once.
+
+        Raises
+        ------
+        GraphError
+            If none was named.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def linear(x: "b d", w: "d k", bias: "k"):
+        ...     return x @ w + bias
+        >>> sa.account(linear, params=["w", "bias"]).params
+        k*(d + 1)
+
+        """
+        return to_sympy(tables.parameters(self.graph))
+
+    def by(self, group: str | Callable[[Step], str]) -> tables.Breakdown:
         """Return the account in parts: by ``"op"``, ``"kind"``, ``"scope"``, ``"family"`` or ``"phase"``.
+
+        Or by a function of a `Step` (``lambda step: "core" if "t" in step.label else "rest"``) that names its part.
 
         Examples
         --------

@@ -55,7 +55,7 @@ class Questions:
         """
         return analysis.sensitivity(self, axis, of)
 
-    def crossovers(self: Any, axis: Any, *, of: str = "bytes", by: str | None = None) -> list[Any]:
+    def crossovers(self: Any, axis: Any, *, of: str = "bytes", by: analysis.By = None) -> list[Any]:
         """Return where two terms of a total are equal as one size varies.
 
         Parameters
@@ -65,8 +65,8 @@ class Questions:
         of
             ``"bytes"``, ``"flops"`` or ``"matmul_flops"``.
         by
-            What the terms are: ``"op"``, ``"kind"``, ``"scope"`` or ``"family"``, as in `by`; by default tensors for
-            bytes, and each operation for flops.
+            What the terms are: ``"op"``, ``"kind"``, ``"scope"``, ``"family"`` or a function of a step, as in `by`; by
+            default tensors for bytes, and each operation for flops.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Questions:
         self: Any,
         *axes: Any,
         of: str = "bytes",
-        by: str | None = None,
+        by: analysis.By = None,
         span: Mapping[str, tuple[int, int]] | None = None,
         sizes: Mapping[str, Any] | None = None,
         **given: Any,

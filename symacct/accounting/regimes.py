@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.analysis import terms
+from symacct.accounting.analysis import By, terms
 from symacct.accounting.numbers import axis_name
 from symacct.accounting.sweep import on_arrays
 from symacct.errors import AxisConflictError, ExpressionError, InconclusiveError, SizeError, UndefinedSizeError, one_of
@@ -130,7 +130,7 @@ class Regimes:
         }
 
 
-def named_terms(account: Account, of: str, by: str | None) -> list[tuple[str, Expr]]:
+def named_terms(account: Account, of: str, by: By) -> list[tuple[str, Expr]]:
     """Return the terms of a total that are not zero, those of one name numbered apart."""
     found = [(label, amount) for label, amount in terms(account, of, by) if amount != 0]
     labels = [label for label, _ in found]

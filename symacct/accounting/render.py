@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.flash import told_of_flash
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
+from symacct.accounting.tables import parameters
 from symacct.expr import Expr, add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
@@ -70,6 +71,8 @@ def account_table(account: Account) -> str:
         undecided = "which branch counts depends on the sizes: give some as numbers"
         return f"{account.title}\n\n{account.branches}\n\n{undecided}"
     rows = [[_told(account, q), _number(account.total(q)), account.unit(q)] for q in _totals(account)]
+    if _has_params(account):
+        rows.append(["params", to_text(parameters(account.graph)), "elements"])
     if "flops" not in _totals(account):
         rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
     out = table(["quantity", "closed form", "unit"], rows, account.title)
@@ -79,6 +82,10 @@ def account_table(account: Account) -> str:
     if account.branches.parts:
         out += f"\n\n{account.branches}"
     return out + "\n\n" + table(["under", ""], [list(n) for n in notes(account)])
+
+
+def _has_params(account: Account) -> bool:
+    return any(account.graph.tensors[i].role == "param" for i in account.graph.inputs)
 
 
 def account_html(account: Account) -> str:
@@ -99,6 +106,7 @@ def account_json(account: Account) -> dict[str, Any]:
     out: dict[str, Any] = {
         "title": account.title,
         **{q: to_json(account.total(q)) if q in _totals(account) else None for q in QUANTITIES},
+        "params": to_json(parameters(account.graph)) if _has_params(account) else None,
         "counts": {unit: to_json(amount) for unit, amount in account.counts.items()},
         "units": {q: account.unit(q) for q in _totals(account)},
         "convention": account.convention.to_json(),

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.numbers import concrete
 from symacct.accounting.steps import Step, counts_of, flops_of, one_unit
 from symacct.accounting.walk import conditionals, dearest
-from symacct.errors import ConventionError, InconclusiveError, one_of
+from symacct.conventions import matmul_work
+from symacct.errors import ConventionError, GraphError, InconclusiveError, one_of
 from symacct.expr import Expr, add, collect_sizes, evaluate, to_text
+from symacct.graph import Graph
 from symacct.show import table
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
+
+COSTS = ("flops", "matmul_flops", "bytes")
+"""What terms, shares and comparisons are of."""
 
 GROUPS: Mapping[str, Callable[[Step], str]] = {
     "op": lambda s: s.label,
@@ -33,19 +38,20 @@ class Part:
 
     name: str
     flops: Expr
+    matmul_flops: Expr
     bytes: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """An account in parts, the largest formulas first where sizes decide."""
+    """An account in parts, in the order in which they first run."""
 
     by: str
     parts: tuple[Part, ...]
     account: Account
 
     def shares(self, of: str = "flops", *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> dict[str, Fraction]:
-        """Return each part's share of the total at given sizes, largest first.
+        """Return each part's share of flops, matmul_flops or bytes at given sizes, largest first.
 
         Examples
         --------
@@ -56,6 +62,9 @@ class Breakdown:
         {'einsum': Fraction(14, 15), 'relu': Fraction(1, 15)}
 
         """
+        if of not in COSTS:
+            msg = f"{of!r} has no shares; known: {one_of(COSTS)}"
+            raise ConventionError(msg)
         given = concrete(self.account, collect_sizes(sizes, axes, self.account.names))
         amounts = {p.name: Fraction(evaluate(getattr(p, of), given)) for p in self.parts}
         total = sum(amounts.values()) or 1
@@ -72,8 +81,8 @@ class Breakdown:
     __repr__ = __str__
 
 
-def group_of(by: str) -> Callable[[Step], str]:
-    """Return how to name the group of a step.
+def group_of(by: str | Callable[[Step], str]) -> Callable[[Step], str]:
+    """Return how to name the group of a step: by one of the known words, or by a function of one's own.
 
     Raises
     ------
@@ -81,13 +90,31 @@ def group_of(by: str) -> Callable[[Step], str]:
         Lists what parts can be grouped by.
 
     """
+    if callable(by):
+        return by
     if by not in GROUPS:
         msg = f"cannot group by {by!r}; known: {one_of(GROUPS)}"
         raise ConventionError(msg)
     return GROUPS[by]
 
 
-def breakdown(account: Account, by: str) -> Breakdown:
+def parameters(graph: Graph) -> Expr:
+    """Return the elements of a graph's parameters; see `Account.params`.
+
+    Raises
+    ------
+    GraphError
+        If it has none.
+
+    """
+    found = [graph.tensors[i].numel for i in graph.inputs if graph.tensors[i].role == "param"]
+    if not found:
+        msg = "no argument is known to be a parameter; name them: sa.account(layer, params=['w'])"
+        raise GraphError(msg)
+    return add(found)
+
+
+def breakdown(account: Account, by: str | Callable[[Step], str]) -> Breakdown:
     """Group the steps of an account; see `Account.by`."""
     label = group_of(by)
     groups: dict[str, list[Step]] = {}
@@ -95,9 +122,13 @@ def breakdown(account: Account, by: str) -> Breakdown:
         groups.setdefault(label(step), []).append(step)
     parts = []
     for name, steps in groups.items():
-        counted = one_unit(counts_of([s.work for s in steps], account.convention), account.convention)
-        parts.append(Part(name, counted, add(s.bytes for s in steps)))
-    return Breakdown(by, tuple(parts), account)
+        works = [s.work for s in steps]
+        counted, multiplied = (
+            one_unit(counts_of(some, account.convention), account.convention)
+            for some in (works, [matmul_work(w) for w in works])
+        )
+        parts.append(Part(name, counted, multiplied, add(s.bytes for s in steps)))
+    return Breakdown(by if isinstance(by, str) else "part", tuple(parts), account)
 
 
 @dataclass(frozen=True, slots=True)

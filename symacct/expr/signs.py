@@ -67,7 +67,7 @@ def _one_sign(coefficients: list[int | Fraction]) -> int | None:
 
 
 def inequality(smaller: Expr, larger: Expr) -> tuple[Expr, Expr]:
-    """Return both sides of ``smaller < larger`` without common terms, divided by their common monomial.
+    """Return both sides of ``smaller < larger`` without common terms, as products or reciprocals: what is shorter.
 
     Examples
     --------
@@ -82,21 +82,29 @@ def inequality(smaller: Expr, larger: Expr) -> tuple[Expr, Expr]:
     if len(terms_of(left)) == len(terms_of(right)) == 1:
         larger_side, smaller_side = whole_denominator(divide(right, left))
         return smaller_side, larger_side
-    scale = _common_scale(add((left, right)))
+    both = add((left, right))
+    scale = min(_scales(both), key=lambda scale: _factors(multiply(both, scale)))
     return multiply(left, scale), multiply(right, scale)
 
 
-def _common_scale(x: Expr) -> Expr:
-    """Return what to multiply by: one over the content and over the least common multiple of the monomials."""
+def _factors(x: Expr) -> Fraction:
+    """Return how many factors the terms have together."""
+    return sum([abs(Fraction(e)) for m in terms_of(x) for _, e in m], Fraction(0))
+
+
+def _scales(x: Expr) -> list[Expr]:
+    """Return what to multiply by: one over the content and over what the monomials divide, or what divides them."""
     import math
 
-    highest: dict[str, int | Fraction] = {}
-    for m in terms_of(x):
-        for a, e in m:
-            highest[a] = max(highest.get(a, 0), e)
-    content = math.gcd(*(c.numerator for c in terms_of(x).values())) if terms_of(x) else 1
-    inverse = tuple(sorted((a, -e) for a, e in highest.items() if e))
-    return multiply(Fraction(1, content or 1), monomial(inverse))
+    powers = [dict(m) for m in terms_of(x)]
+    atoms = {a for m in powers for a in m if type(a) is str}  # positive, as a difference below a line may not be
+    content = math.gcd(*(c.numerator for c in terms_of(x).values())) if powers else 1
+    out = []
+    for choose in (max, min):
+        chosen = {a: choose(m.get(a, 0) for m in powers) for a in atoms}
+        inverse = tuple(sorted((a, -e) for a, e in chosen.items() if e))
+        out.append(multiply(Fraction(1, content or 1), monomial(inverse)))
+    return out
 
 
 def derivative(x: Expr, symbol: str) -> Expr:

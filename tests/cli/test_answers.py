@@ -166,7 +166,7 @@ def test_dtypes_fit_80_columns(run) -> None:
         (
             ["account", MATMUL],
             [
-                *("title", *QUANTITIES, "counts", "units", "convention", "dtype", "traffic", "order"),
+                *("title", *QUANTITIES, "params", "counts", "units", "convention", "dtype", "traffic", "order"),
                 *("layout", "fuse", "gradients", "free", "uncounted", "conditions", "steps"),
             ],
         ),
