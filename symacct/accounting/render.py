@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.flash import told_of_flash
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
-from symacct.accounting.tables import parameters
+from symacct.accounting.tables import Branch, parameters
 from symacct.expr import Expr, add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
@@ -131,15 +131,16 @@ def account_json(account: Account) -> dict[str, Any]:
     if "flash" in account.fuse:
         out["not_fused"] = told_of_flash(account.graph)
     if account.branches.parts:
-        out["branches"] = [
-            {
-                "conditional": b.conditional,
-                "branch": b.branch,
-                "runs": to_json(b.times),
-                "counted": b.counted,
-                "counts": {unit: to_json(amount) for unit, amount in b.account.counts.items()},
-                "bytes": to_json(b.account.total("bytes")),
-            }
-            for b in account.branches.parts
-        ]
+        out["branches"] = [_branch_json(b) for b in account.branches.parts]
     return out
+
+
+def _branch_json(b: Branch) -> dict[str, Any]:
+    return {
+        "conditional": b.conditional,
+        "branch": b.branch,
+        "runs": to_json(b.times),
+        "counted": b.counted,
+        "counts": {unit: to_json(amount) for unit, amount in b.account.counts.items()},
+        "bytes": to_json(b.account.total("bytes")),
+    }
