@@ -23,6 +23,7 @@ class Passes(NamedTuple):
     backward: Account
     total: Account
     gradients: tuple[int, ...]
+    joint: Joint
 
 
 class Gradients:
@@ -64,8 +65,43 @@ class Gradients:
         """
         return passes(self, wrt).backward
 
-    def training(self: Any, wrt: Any = None) -> Any:
-        """Return what a step of training costs, forward and backward; see `symacct.training.Training`.
+    def training(
+        self: Any,
+        wrt: Any = None,
+        *,
+        optimizer: Any = None,
+        policy: Any = None,
+        kernel: str | None = None,
+        accumulate: Any = 1,
+    ) -> Any:
+        """Return what a step of training costs: forward, backward, update, and its memory.
+
+        Parameters
+        ----------
+        wrt
+            As in `backward`.
+        optimizer
+            As in `symacct.optimizer`; without one nothing is updated.
+        policy
+            Storage formats by role, as in `symacct.bytes_per_parameter`; by default those of the account.
+        kernel
+            How the update runs, which decides what it makes: ``"fused"``, ``"foreach"`` or ``"forloop"``; by default
+            the first of these that the optimizer has.
+        accumulate
+            How many micro-batches (of the account's sizes) are run before an update.
+
+        Returns
+        -------
+        `symacct.training.Training`; its `memory` is a `symacct.memory.Ledger`.
+
+        Raises
+        ------
+        GraphError
+            As in `backward`.
+        ConventionError
+            For an unknown optimizer, policy or kernel.
+        DtypeError
+            Where an optimizer that was read from code keeps its state in another format than the policy asks for.
 
         Examples
         --------
@@ -74,11 +110,14 @@ class Gradients:
         ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
         >>> sa.account(network, params=["w"]).training().matmul_flops
         b*d**2*(6*L - 2)
+        >>> step = sa.account(network, params=["w"]).training(optimizer="adamw", policy="bf16")
+        >>> step.update.total("flops"), step.memory.roles["optimizer state"]
+        (14*L*d**2, 8*L*d**2)
 
         """
         from symacct.training import training
 
-        return training(self, wrt)
+        return training(self, wrt, optimizer, policy, kernel=kernel, accumulate=accumulate)
 
     def residuals(self: Any, policy: str = "torch", *, wrt: Any = None, device: str = "cpu") -> Any:
         """Return what is kept from the forward pass for the backward one, each piece of memory once.
@@ -154,6 +193,7 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
         under(back, "backward of "),
         under(both.graph, "forward and backward of "),
         tuple(both.gradients),
+        both,
     )
 
 

@@ -89,7 +89,8 @@ class Loop:
         seeds, outputs = [*carries, *sums], []
         for slot in slots:
             grad = part.grads[self.places[slot]]
-            outputs.append(seeds[slot] if grad is None else grad)  # what is not made nobody reads
+            like = tensors[self.body.inputs[self.places[slot]]]
+            outputs.append(absent(part.builder, like).id if grad is None else grad)
         for x in self.slices:
             grad = part.grads[x]
             outputs.append(absent(part.builder, tensors[self.body.inputs[x]]).id if grad is None else grad)

@@ -37,6 +37,7 @@ from symacct.cli.tables import (
     orders_text,
 )
 from symacct.cli.timed import timed
+from symacct.cli.training import steps
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.dtypes import table
 from symacct.expr import collect_sizes
@@ -58,6 +59,7 @@ app.add_typer(answers)
 app.add_typer(timed)
 app.add_typer(assignments)
 app.add_typer(recomputing)
+app.add_typer(steps)
 
 
 def _version(*, wanted: bool) -> None:

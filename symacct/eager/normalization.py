@@ -117,7 +117,11 @@ def rms_norm_backward(grad: Any, x: Any, rstd: Any, weight: Any = None, *, axes:
     scaled = grad if weight is None else grad * weight
     inner = (scaled * normal).mean(tuple(range(-axes, 0)), keepdim=True)
     dx = ((scaled - normal * inner) * rstd).to(x.dtype)
-    by_weight = (grad * normal).sum(tuple(range(x.ndim - axes))) if "weight" in wants else None
+    by_weight = None
+    if "weight" in wants:
+        by_weight = grad * normal
+        if x.ndim > axes:  # torch sums over all axes where none is named
+            by_weight = by_weight.sum(tuple(range(x.ndim - axes)))
     return _wanted(wants, (dx, by_weight))
 
 

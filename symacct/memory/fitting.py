@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from symacct.errors import ConventionError, ExpressionError, InconclusiveError, SizeError, one_of
+from symacct.errors import ConventionError, InconclusiveError, one_of
 from symacct.expr import (
     Expr,
     Poly,
@@ -15,15 +14,14 @@ from symacct.expr import (
     ceildiv,
     divide,
     floordiv,
-    from_sympy,
     multiply,
-    read,
     to_json,
     to_sympy,
 )
+from symacct.memory.amounts import amount
 from symacct.memory.rates import Rates, bytes_per_parameter
 from symacct.memory.static import STAGES
-from symacct.units import Quantity, quantity
+from symacct.units import Quantity
 
 LEFT_OUT = "activations, logits, temporaries, and what the allocator and the framework take"
 _UNITS = {"parameters": "param", "devices": "", "memory": "B"}
@@ -74,7 +72,7 @@ class Fit:
         divided = [role for role in STAGES[self.stage] if role in {part.role for part in rates.parts}]
         lines = [
             f"{most} {told(self.unknown, self._whole)}: {article} {self.kind}",
-            f"  {', '.join(told(what, amount) for what, amount in self.given)}",
+            f"  {', '.join(told(what, side) for what, side in self.given)}",
             f"  {rates.optimizer.name} under {rates.policy.name}: {sums} = {rates.total} bytes a parameter",
             f"  divided among the devices: {one_of(divided)} (stage {self.stage})",
             f"  not in it: {LEFT_OUT}",
@@ -92,7 +90,7 @@ class Fit:
             "value": to_json(self._whole),
             "exact": to_json(self.expr),
             "kind": self.kind,
-            "given": {what: to_json(amount) for what, amount in self.given},
+            "given": {what: to_json(side) for what, side in self.given},
             "stage": self.stage,
             "bytes_per_parameter": self.rates.to_json(),
             "left_out": LEFT_OUT,
@@ -100,13 +98,13 @@ class Fit:
         }
 
 
-def told(what: str, amount: Expr) -> str:
+def told(what: str, side: Expr) -> str:
     """Write an amount with its unit: ``53,333,333,333 parameters``, ``8 devices``."""
-    if isinstance(amount, Poly):
-        return f"{amount} {'bytes a device' if what == 'memory' else what}"
+    if isinstance(side, Poly):
+        return f"{side} {'bytes a device' if what == 'memory' else what}"
     if what == "memory":
-        return f"{Quantity(amount, 'B')} a device"
-    return f"{amount:,} {what if amount != 1 else what[:-1]}"
+        return f"{Quantity(side, 'B')} a device"
+    return f"{side:,} {what if side != 1 else what[:-1]}"
 
 
 def fit(
@@ -166,7 +164,7 @@ def fit(
 
     """
     sides = {"parameters": parameters, "devices": devices, "memory": memory}
-    asked = [what for what, amount in sides.items() if amount is None]
+    asked = [what for what, side in sides.items() if side is None]
     if len(asked) != 1:
         msg = f"give two of {one_of(sides)}, and the third is worked out; {len(sides) - len(asked)} are given"
         raise ConventionError(msg)
@@ -174,10 +172,10 @@ def fit(
         msg = f"unknown stage {stage!r}; known: {one_of(map(str, STAGES))}"
         raise ConventionError(msg)
     rates = bytes_per_parameter(optimizer, policy)
-    given = {what: _amount(what, amount) for what, amount in sides.items() if amount is not None}
+    given = {what: amount(what, side, _UNITS[what]) for what, side in sides.items() if side is not None}
     binary = None
     if isinstance(memory, str) and "GB" in memory:
-        binary = _fit(asked[0], {**given, "memory": _amount("memory", memory.replace("GB", "GiB"))}, rates, stage)
+        binary = _fit(asked[0], {**given, "memory": amount("memory", memory.replace("GB", "GiB"), "B")}, rates, stage)
     return _fit(asked[0], given, rates, stage, binary)
 
 
@@ -203,22 +201,3 @@ def _solved(unknown: str, given: dict[str, Expr], rates: Rates, stage: int) -> E
         )
         raise InconclusiveError(msg)
     return divide(multiply(given["parameters"], shared), left)
-
-
-def _amount(what: str, given: Any) -> Expr:
-    """Read one side: a name or an expression in names, or a quantity."""
-    if isinstance(given, str):
-        try:
-            formula = read(given)
-        except ExpressionError:
-            formula = None
-        if isinstance(formula, Poly):
-            return formula
-    elif type(given).__module__.partition(".")[0] == "sympy":
-        return from_sympy(given)
-    amount = quantity(given, _UNITS[what]).value
-    exact = Fraction(str(amount)) if isinstance(amount, float) else amount
-    if exact <= 0:
-        msg = f"{what} is {given!r}; it must be more than nothing"
-        raise SizeError(msg)
-    return exact

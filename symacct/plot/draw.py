@@ -17,6 +17,7 @@ from symacct.dtypes import as_format
 from symacct.errors import ConventionError, SizeError
 from symacct.expr import collect_sizes
 from symacct.graph import Graph
+from symacct.memory import Ledger, Timeline
 from symacct.plot.bounds import figures
 from symacct.plot.style import check_path, need_matplotlib, save
 
@@ -38,11 +39,11 @@ def draw(
         ``account.roofline(device).at(...)``: intensity against speed, or with ``of="time"`` the time by operation.
         ``account.mfu_bound(device, ...)``: from the peak down to the predicted MFU. ``account.sweep(...)``: the total
         `of` along a size. ``account.regimes(...)`` and ``account.roofline(device).regimes(...)``: the largest term
-        along a size, or in the plane of two.
+        along a size, or in the plane of two. ``account.training(...).memory``: what is alive over a step of training.
     path
         A file to write, ``.svg``, ``.png`` or ``.pdf``; None for none.
     sizes
-        Of a graph or a roofline, a number for every name; a graph without them shows the formulas.
+        Of a graph, a roofline or a memory, a number for every name; a graph without them shows the formulas.
     ridge
         Of a graph, FLOP/B at which a machine computes as fast as it loads (H100 in bf16: 295). An operation below is
         memory-bound, at or above compute-bound; grey without it, or where the sizes decide and are not given.
@@ -82,15 +83,17 @@ def draw(
             msg = f"of={of!r} is of a roofline or a sweep; a graph is drawn with sizes and ridge"
             raise ConventionError(msg)
         return save(_graph(what, sizes, ridge), path)
-    if ridge is not None or (sizes is not None and not isinstance(what, Roofline)):
-        msg = "ridge is of a graph, and sizes of a graph or a roofline; what was worked out has its own"
+    if ridge is not None or (sizes is not None and not isinstance(what, Roofline | Ledger)):
+        msg = "ridge is of a graph, and sizes of a graph, a roofline or a memory; what was worked out has its own"
         raise ConventionError(msg)
-    return save(_chart(what.at(sizes=sizes) if isinstance(what, Roofline) else what, of), path)
+    if isinstance(what, Roofline | Ledger):
+        what = what.at(sizes=sizes) if isinstance(what, Roofline) else what.timeline(sizes=sizes)
+    return save(_chart(what, of), path)
 
 
 def _chart(what: Any, of: str | None) -> Any:
     need_matplotlib()
-    from symacct.plot import bars, curves, roofs
+    from symacct.plot import bars, curves, memory, roofs
 
     if isinstance(what, RooflineFigures) and of in (None, "roofline", "time"):
         return bars.time_chart(what) if of == "time" else roofs.roofline_chart(what)
@@ -98,6 +101,8 @@ def _chart(what: Any, of: str | None) -> Any:
         return curves.sweep_chart(what, of or "flops")
     if isinstance(what, Waterfall | Regimes) and of is None:
         return bars.waterfall_chart(what) if isinstance(what, Waterfall) else curves.regimes_chart(what)
+    if isinstance(what, Timeline) and of is None:
+        return memory.memory_chart(what)
     kind = type(what).__name__
     msg = f"cannot draw {kind} with of={of!r}; help(symacct.draw) lists what can be drawn"
     raise ConventionError(msg)

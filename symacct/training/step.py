@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from symacct.accounting import Account
 from symacct.accounting.gradients import passes
+from symacct.accounting.numbers import together
 from symacct.accounting.render import formats, notes
 from symacct.errors import ConventionError, InconclusiveError
-from symacct.expr import Sympy, to_json, to_latex, to_text
+from symacct.expr import Expr, Sympy, add, evaluate, multiply, to_json, to_latex, to_text
+from symacct.memory import Ledger
+from symacct.memory.largest import Accumulation
 from symacct.show import aligned, table
+from symacct.training.figures import TOTALS, StepFigures
 from symacct.training.products import Contraction, contractions
 from symacct.training.thumb import RuleOfThumb, rule_of_thumb
-
-TOTALS = ("flops", "matmul_flops", "bytes")
+from symacct.training.update import Update, in_formats, updated
+from symacct.units import Quantity
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,6 +34,8 @@ class Training:
         The account of the operations that make the gradients.
     total
         The account of both as one graph.
+    update
+        What the optimizer does, and the memory of the step.
 
     Examples
     --------
@@ -57,6 +63,12 @@ class Training:
     forward: Account
     backward: Account
     total: Account
+    update: Update
+
+    @property
+    def memory(self) -> Ledger:
+        """What is alive in a step: what lasts, what the passes make, and when most is."""
+        return self.update.memory
 
     @property
     def phases(self) -> dict[str, Account]:
@@ -130,6 +142,72 @@ class Training:
         """
         return rule_of_thumb(self, tokens, without)
 
+    def step_total(self, quantity: str) -> Expr:
+        """Return a total of the whole step: both passes for every micro-batch, and the update."""
+        passes = multiply(self.update.step.micro_batches, self.total.total(quantity))
+        return add((passes, self.update.total(quantity)))
+
+    def accumulation(
+        self, axis: str, batch: int, memory: Any, *, sizes: Mapping[str, Any] | None = None, **axes: Any
+    ) -> Accumulation:
+        """Return into how many equal micro-batches a batch must be taken apart for a step to fit into memory.
+
+        Parameters
+        ----------
+        axis
+            The size that counts the batch.
+        batch
+            How many there are in all.
+        memory
+            Bytes, or text such as ``"80 GB"``.
+        sizes, **axes
+            A number for every other size.
+
+        Raises
+        ------
+        InconclusiveError
+            Where not even one at a time fits.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> step = sa.account(network, params=["w"]).training(optimizer="adamw", policy="bf16")
+        >>> print(step.accumulation("b", 4096, "4 MB", d=64, L=16))
+        4 micro-batches of b = 1024 for b = 4096; each mean loss times 1/4, gradients added up
+
+        """
+        return self.update.accumulation(axis, batch, memory, together(sizes, axes))
+
+    def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> StepFigures:
+        """Return the numbers of a step at given sizes: operations and bytes by phase, and the memory with its peak.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> def network(x: "b d", w: "L d d"):
+        ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+        >>> step = sa.account(network, params=["w"]).training(optimizer="adamw", policy="bf16")
+        >>> at = step.at(b=64, d=1024, L=16)
+        >>> print(at.totals["step"]["flops"], at.memory.by("role")["optimizer state"], sep=", ")
+        6.545 GFLOP, 134.218 MB (128.000 MiB)
+
+        """
+        memory = self.memory.at(sizes=sizes, **axes)
+        totals: dict[str, dict[str, Expr]] = {
+            phase: {q: a.total(q) for q in TOTALS} for phase, a in self.phases.items()
+        }
+        if self.update.step.optimizer is not None:
+            totals["update"] = {q: self.update.total(q) for q in TOTALS}
+            totals["step"] = {q: self.step_total(q) for q in TOTALS}
+        units = {q: self.total.unit(q) for q in TOTALS}
+        found = {
+            phase: {q: Quantity(evaluate(amount, memory.sizes), units[q]) for q, amount in along.items()}
+            for phase, along in totals.items()
+        }
+        return StepFigures(found, memory)
+
     def latex(self) -> str:
         """Return the totals by phase as a LaTeX block."""
         return aligned([(f"{q}, {phase}", to_latex(a.total(q))) for phase, a in self.phases.items() for q in TOTALS])
@@ -144,6 +222,10 @@ class Training:
             "title": self.total.title,
             "gradients": self.total.gradients,
             **{phase: {q: to_json(a.total(q)) for q in TOTALS} for phase, a in self.phases.items()},
+            "update": {q: to_json(self.update.total(q)) for q in TOTALS},
+            "step": {q: to_json(self.step_total(q)) for q in TOTALS},
+            "micro_batches": to_json(self.update.step.micro_batches),
+            "memory": self.memory.to_json(),
             "convention": self.account.convention.to_json(),
             "dtype": formats(self.account),
             "traffic": self.account.traffic,
@@ -151,16 +233,31 @@ class Training:
         }
 
     def __str__(self) -> str:
-        """Print the totals by phase."""
+        """Print the totals by phase; with an optimizer also the update, the whole step and its memory."""
         rows = [[phase, *(to_text(a.total(q)) for q in TOTALS)] for phase, a in self.phases.items()]
+        if self.update.step.optimizer is not None:
+            rows.append(["update", *(to_text(self.update.total(q)) for q in TOTALS)])
+            rows.append(["step", *(to_text(self.step_total(q)) for q in TOTALS)])
         under = ("convention", "dtype", "traffic", "gradients")
         said = [[word, text] for word, text in notes(self.total) if word in under]
-        return table(["phase", *TOTALS], rows, self.total.title) + "\n\n" + table(["under", ""], said)
+        memory = "" if self.update.step.optimizer is None else f"{self.memory}\n\n"
+        said += self.update.notes() if memory else []
+        return f"{table(['phase', *TOTALS], rows, self.total.title)}\n\n{memory}{table(['under', ''], said)}"
 
     __repr__ = __str__
 
 
-def training(account: Account, wrt: Sequence[str] | str | None = None) -> Training:
+def training(
+    account: Account,
+    wrt: Sequence[str] | str | None = None,
+    optimizer: Any = None,
+    policy: Any = None,
+    *,
+    kernel: str | None = None,
+    accumulate: Any = 1,
+) -> Training:
     """Return what a step of training costs; see `Account.training`."""
+    account = in_formats(account, policy)
     found = passes(account, wrt)
-    return Training(account, found.gradients, found.forward, found.backward, found.total)
+    update = updated(account, found.joint, optimizer, policy, kernel=kernel, micro_batches=accumulate)
+    return Training(account, found.gradients, found.forward, found.backward, found.total, update)

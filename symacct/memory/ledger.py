@@ -1,0 +1,211 @@
+"""The memory of a step of training: what lasts, what the step makes, and the moments at which most may be alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from symacct.accounting.walk import names_of
+from symacct.errors import one_of
+from symacct.expr import Expr, add, evaluate, to_json, to_sympy, to_text
+from symacct.graph import Condition
+from symacct.memory.alive import Apart, Label, Path
+from symacct.memory.candidates import Held, Moment, Walks, undominated
+from symacct.memory.figures import MemoryFigures, figures
+from symacct.memory.largest import Largest, largest
+from symacct.memory.step import ROLES, Step, Storages
+from symacct.memory.timeline import Timeline, timeline
+from symacct.memory.where import phase_of, where
+from symacct.show import table
+
+AFTER: Path = ()
+"""When both passes are done."""
+
+LASTING = ("parameters", "master copies", "optimizer state")
+SHOWN = 4
+
+
+class Peak(NamedTuple):
+    """A moment at which most may be alive: the phase, the operation, and the bytes."""
+
+    phase: str
+    where: str
+    bytes: Expr
+    path: Path
+
+
+@dataclass(frozen=True, repr=False)
+class Ledger:
+    """What is alive in a step of training, in closed forms; made by `Account.training`.
+
+    Examples
+    --------
+    >>> import symacct as sa
+    >>> def network(x: "b d", w: "L d d"):
+    ...     return sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+    >>> memory = sa.account(network, params=["w"]).training(optimizer="adagrad", policy="bf16").memory
+    >>> memory.roles["parameters"], memory.roles["optimizer state"], memory.roles["activations"]
+    (2*L*d**2, 4*L*d**2, 2*L*b*d)
+
+    """
+
+    step: Step
+    turns: Mapping[Expr, int] = field(default_factory=dict)
+    """Repeats that turn so often: too few turns for the closed forms."""
+    sizes: Mapping[str, int] | None = None
+    """Numbers for all sizes, where everything is worked out with them."""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The sizes that are still names, in alphabetical order."""
+        return names_of(self.step.graph)
+
+    def with_turns(self, sizes: Mapping[str, int]) -> Ledger:
+        """Return the ledger in which repeats with too few turns for the forms, at these sizes, are written out."""
+        free = {n: int(evaluate(n, sizes)) for n in self.walks.free}
+        few = {n: turns for n, turns in free.items() if turns < self.walks.few[n]}
+        return replace(self, turns=few) if few else self
+
+    @cached_property
+    def storages(self) -> Storages:
+        """What makes the storages."""
+        return Storages(self.step, self.sizes)
+
+    @cached_property
+    def besides(self) -> dict[Label, Expr]:
+        """What is alive in both passes besides what the graph holds: state, master copies, casts."""
+        return self.storages.lasting() | self.storages.casts()
+
+    @cached_property
+    def walks(self) -> Walks:
+        """The walks of the graph, in which its inputs stay alive, but for the gradients of what it yields."""
+        step, storages = self.step, self.storages
+        gradients = frozenset(step.gradients.values())
+        return Walks(
+            step.graph,
+            storages.given,
+            storages.measure,
+            kept=set(step.graph.inputs) - set(step.seeds),
+            apart=Apart(frozenset(step.seeds), gradients if step.added_up else frozenset(), gradients),
+            lasting=add(self.besides.values()),
+            turns=self.turns,
+        )
+
+    @cached_property
+    def moments(self) -> list[Moment]:
+        """What is alive after each operation, and in the update."""
+        *inside, last = self.walks.moments()
+        casts = -add(self.storages.casts().values())
+        updates = [
+            Moment((len(self.step.graph.ops) + k,), add((last.bytes, casts, *made.values())))
+            for k, made in enumerate(self.storages.temporaries())
+        ]
+        return [*inside, *updates]
+
+    @cached_property
+    def peaks(self) -> list[Peak]:
+        """The moments of which none is proved to have at most as much alive as another."""
+        graph = self.step.graph
+        return [Peak(phase_of(graph, m.path), where(graph, m.path), m.bytes, m.path) for m in undominated(self.moments)]
+
+    def held_at(self, path: Path) -> Held:
+        """Return what is alive at a moment, by whose it is; after all operations stand the updates, one by one."""
+        after = path[0] - len(self.step.graph.ops) if path else -1
+        inside = path if after < 0 else AFTER
+        held = {**self.besides, **self.walks.held({inside})[inside]}
+        if after < 0:
+            return held
+        return {x: b for x, b in held.items() if x.role != "casts"} | self.storages.temporaries()[after]
+
+    @cached_property
+    def held(self) -> Held:
+        """What is alive when the forward pass is done, by whose it is."""
+        return self.held_at((max((op.id for op in self.step.graph.ops if op.phase == "fwd"), default=-1),))
+
+    @cached_property
+    def by_role(self) -> dict[str, Expr]:
+        """Bytes by role: what is alive at the end of the forward pass, and all gradients."""
+        done = {label: bytes for label, bytes in self.held_at(AFTER).items() if label.role == "gradients"}
+        held = {**self.held, **done}
+        found = {role: add(b for label, b in held.items() if label.role == role) for role in ROLES}
+        return {role: bytes for role, bytes in found.items() if bytes != 0}
+
+    @cached_property
+    def roles(self) -> dict[str, Any]:
+        """`by_role` as sympy expressions."""
+        return {role: to_sympy(bytes) for role, bytes in self.by_role.items()}
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """From how many turns on the forms hold."""
+        few = self.walks.few
+        return tuple(Condition("at_least", n, few[n]) for n in self.walks.free if not isinstance(n, int))
+
+    def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> MemoryFigures:
+        """Return the numbers at given sizes: the peak, where it is, and what is alive there."""
+        return figures(self, sizes, axes)
+
+    def timeline(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> Timeline:
+        """Return what is alive after each operation at given sizes, each turn of each repeat walked with numbers.
+
+        `symacct.draw` draws it.
+
+        Raises
+        ------
+        UndefinedSizeError
+            Names the sizes that are missing.
+        InconclusiveError
+            For more than 100,000 operations.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> layer = sa.account(lambda x, w: sa.relu(x @ w), x="b d", w="d k", params=["w"])
+        >>> line = layer.training(optimizer="sgd").memory.timeline(b=2, d=3, k=5)
+        >>> line.phases[-2:], line.totals
+        (('backward', 'update'), [42, 62, 82, 102, 112, 92])
+
+        """
+        return timeline(self, sizes, axes)
+
+    def largest(self, axis: Any, memory: Any, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> Largest:
+        """Return the largest size of one axis at which a step fits into memory.
+
+        Parameters
+        ----------
+        axis
+            The size that is asked: a batch, a sequence, a number of layers, a width.
+        memory
+            Bytes, or text such as ``"80 GB"``.
+        sizes, **axes
+            The other sizes; those that are left out stay names, and the answer is a bound in them for each candidate.
+        """
+        return largest(self, axis, memory, sizes, axes)
+
+    def __str__(self) -> str:
+        """Print the bytes by role, and the candidates for the peak: what is alive there besides what lasts."""
+        if not self.names:
+            return str(self.at())
+        rows = [[role, to_text(bytes)] for role, bytes in self.by_role.items()]
+        lasts = add(bytes for role, bytes in self.by_role.items() if role in LASTING)
+        peaks = [[p.phase, p.where, to_text(add((p.bytes, -lasts)))] for p in self.peaks[:SHOWN]]
+        more = len(self.peaks) - SHOWN
+        told = f"\n and {more} more candidates; give sizes, or see .peaks" if more > 0 else ""
+        head = ["peak in", "right after", f"bytes besides {one_of(role for role in LASTING if role in self.by_role)}"]
+        return f"{table(['memory', 'bytes'], rows)}\n\n{table(head, peaks)}{told}"
+
+    __repr__ = __str__
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-able data with stable keys."""
+        return {
+            "roles": {role: to_json(bytes) for role, bytes in self.by_role.items()},
+            "tensors": [{**label._asdict(), "bytes": to_json(bytes)} for label, bytes in self.held.items()],
+            "peaks": [{"phase": p.phase, "where": p.where, "bytes": to_json(p.bytes)} for p in self.peaks],
+            "conditions": [str(c) for c in self.conditions],
+            "policy": self.step.policy.name,
+            "optimizer": None if self.step.optimizer is None else self.step.optimizer.name,
+            "kernel": self.step.kernel,
+        }

@@ -1,0 +1,235 @@
+"""A step of training as something to walk: whose storage each tensor is, what lasts, which outputs are gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from symacct.dtypes import AnyFormat, Policy, as_format, storage_bytes
+from symacct.expr import Expr, Size, add, evaluate, multiply
+from symacct.graph import Graph, Op, Tensor
+from symacct.memory.alive import Label, Storage, Value
+from symacct.memory.parameters import Parameter, parameters_of
+from symacct.memory.static import format_of, static_entries
+from symacct.optimizers import Optimizer
+from symacct.rules import rule_of
+
+ROLES: Mapping[str, str] = {
+    "parameters": "what the model computes with",
+    "gradients": "of the parameters",
+    "master copies": "what the optimizer updates",
+    "optimizer state": "what the optimizer keeps",
+    "casts": "copies of weights that products read",
+    "activations": "made in the forward pass",
+    "logits": "what the loss reads",
+    "backward": "made in the backward pass and soon gone",
+    "inputs": "of the step",
+    "temporaries": "made by the optimizer and gone after its step",
+}
+"""What memory is for, in the order in which it is told."""
+
+STATIC = {"param": "parameters", "grad": "gradients", "master": "master copies", "state": "optimizer state"}
+LOSSES = ("cross_entropy", "nll_loss", "mse_loss")
+PRODUCTS = ("contraction", "convolution")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of training: the joint graph, its formats, and what there is besides.
+
+    Attributes
+    ----------
+    graph
+        The forward and the backward pass.
+    gradients
+        The gradients of parameters among its outputs, by the input that they belong to.
+    seeds
+        Inputs that are the gradients of what the forward pass yields; they go after their last use.
+    policy
+        The storage formats.
+    optimizer
+        What it updates the parameters with, None for no update.
+    kernel
+        How the update runs, which decides what it makes.
+    micro_batches
+        How often the graph runs before an update.
+    """
+
+    graph: Graph
+    gradients: Mapping[int, int]
+    seeds: tuple[int, ...]
+    policy: Policy
+    optimizer: Optimizer | None
+    kernel: str
+    micro_batches: Size = 1
+
+    @property
+    def added_up(self) -> bool:
+        """Whether gradients are there all the time and new ones are added to them: several runs, or another format."""
+        return self.micro_batches != 1 or self.policy.of("grad") != self.policy.of("act")
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters."""
+        return parameters_of(self.graph)
+
+    @property
+    def trained(self) -> list[Parameter]:
+        """The parameters that have a gradient."""
+        names = {self.graph.tensors[i].name for i in self.gradients}
+        return [p for p in self.parameters if p.name in names]
+
+    def format_of(self, tensor: Tensor, role: str) -> AnyFormat:
+        """Return the storage format of a tensor of the graph."""
+        if tensor.dtype is not None:
+            return as_format(tensor.dtype)
+        if role == "parameters":
+            return self.policy.of("param")
+        return self.policy.of("logits" if role == "logits" else "act")
+
+
+class Storages:
+    """Makes the storages of a step, in closed forms or, at given sizes, in numbers."""
+
+    def __init__(self, step: Step, sizes: Mapping[str, Any] | None = None) -> None:
+        self.step = step
+        self.sizes = sizes
+        self.modules = modules_of(step.graph)
+        self.special = dict(_special(step))
+        self.made: dict[int, tuple[Expr, Label]] = {}
+
+    def measure(self, tensor: Tensor, op: Op, scope: str) -> Storage:
+        """Return the storage of a tensor that an operation makes."""
+        known = self.made.get(id(tensor))
+        if known is None:
+            usual = ("backward" if op.phase == "bwd" else "activations", tensor.name)
+            role, name = self.special.get(id(tensor), usual)
+            known = self.made[id(tensor)] = self._sized(tensor, role, name, scope)
+        return Storage(*known)
+
+    def given(self) -> list[Value]:
+        """Return the storages of the inputs."""
+        out: list[Value] = []
+        for i in self.step.graph.inputs:
+            tensor = self.step.graph.tensors[i]
+            role = "parameters" if tensor.role == "param" else "backward" if i in self.step.seeds else "inputs"
+            out.append(Storage(*self._sized(tensor, role, tensor.name, self.modules.get(i, ""))))
+        return out
+
+    def _sized(self, tensor: Tensor, role: str, name: str, scope: str) -> tuple[Expr, Label]:
+        fmt = self.step.format_of(tensor, role)
+        bytes = storage_bytes(fmt, () if _repeats_one(tensor) else tensor.shape)
+        return self.number(bytes), Label(role, name, scope, fmt.name)
+
+    def number(self, bytes: Expr) -> Any:
+        """Return bytes as they are, or at the sizes."""
+        return bytes if self.sizes is None else evaluate(bytes, self.sizes)
+
+    def lasting(self) -> dict[Label, Expr]:
+        """Return what is there all the time besides the parameters: state, master copies, gradients that add up."""
+        step, out = self.step, dict[Label, Expr]()
+        modules = {step.graph.tensors[i].name: scope for i, scope in self.modules.items()}
+        for e in static_entries(step.trained, step.optimizer or _NONE, step.policy):
+            if e.role == "param" or (e.role == "grad" and not step.added_up):
+                continue
+            name = e.parameter if e.name == e.role else f"{e.name} of {e.parameter}"
+            out[Label(STATIC[e.role], name, modules.get(e.parameter, ""), e.dtype)] = self.number(e.bytes)
+        return out
+
+    def casts(self) -> dict[Label, Expr]:
+        """Return the copies that products read, of a policy that casts parameters for them."""
+        step, out = self.step, dict[Label, Expr]()
+        if not step.policy.has("cast"):
+            return out
+        read = multiplied(step.graph)
+        fmt = step.policy.of("cast")
+        for p in step.parameters:
+            if p.name in read:
+                scope = next(scope for i, scope in self.modules.items() if step.graph.tensors[i].name == p.name)
+                bytes = multiply(p.copies, storage_bytes(fmt, p.shape))
+                out[Label("casts", f"cast of {p.name}", scope, fmt.name)] = self.number(bytes)
+        return out
+
+    def temporaries(self) -> list[dict[Label, Expr]]:
+        """Return what the update makes and holds at once: of all parameters together, or of one after the other."""
+        step = self.step
+        if step.optimizer is None:
+            return [{}]
+        together = step.kernel != "forloop"
+        made: list[dict[Label, Expr]] = []
+        for p in step.trained:
+            of_one: dict[Label, Expr] = {}
+            for buffer in step.optimizer.temporaries(step.kernel):
+                shape = buffer.shape(p.shape)
+                if shape is not None:
+                    fmt = format_of(buffer, step.policy)
+                    label = Label("temporaries", f"{buffer.name} for {p.name}", "", fmt.name)
+                    bytes = multiply(p.copies if together else 1, storage_bytes(fmt, shape))
+                    of_one[label] = add((of_one.get(label, 0), self.number(bytes)))
+            made.append(of_one)
+        if together:
+            return [{label: bytes for of_one in made for label, bytes in of_one.items()}]
+        return made or [{}]
+
+
+_NONE = Optimizer("none", (), None, {})
+
+
+def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield what is a gradient of a parameter, or the logits, by the identity of the tensor that is made."""
+    graph = step.graph
+    gradients = set(step.gradients.values())
+    logits = [i for i in graph.outputs if i not in gradients and graph.tensors[i].shape]
+    logits += [op.inputs[0] for op in graph.ops if op.kind in LOSSES and op.phase == "fwd"]
+    told = {i: ("logits", graph.tensors[i].name) for i in logits}
+    told |= {
+        made: ("gradients", f"gradient of {graph.tensors[i].name}")
+        for i, made in step.gradients.items()
+        if graph.tensors[i].role == "param"
+    }
+    for op in graph.ops:
+        for place, i in enumerate(op.outputs):
+            if i in told and not (told[i][0] == "logits" and place < op.attrs.get("carry", 0)):
+                for tensors, made in [(graph.tensors, i), *((g.tensors, g.outputs[place]) for g in op.parts)]:
+                    owner = tensors[made].storage
+                    yield id(tensors[made if owner is None else owner]), told[i]
+
+
+def _repeats_one(tensor: Tensor) -> bool:
+    """Whether all elements are one in memory: zeros that nobody makes."""
+    return tensor.strides is not None and bool(tensor.strides) and all(stride == 0 for stride in tensor.strides)
+
+
+def modules_of(graph: Graph) -> dict[int, str]:
+    """Return the scope in which each input is first read."""
+    out: dict[int, str] = {}
+    for op in graph.ops:
+        inside = modules_of(op.attrs["body"]) if op.kind == "repeat" else {}
+        for place, i in enumerate(op.inputs):
+            scope = op.scope
+            if inside:
+                within = inside.get(op.attrs["body"].inputs[place], "")
+                scope = f"{scope}/{within}" if scope and within else scope or within
+            out.setdefault(i, scope)
+    return out
+
+
+def multiplied(graph: Graph) -> set[str]:
+    """Return the names of the parameters that products of the forward pass read, views of them too."""
+    return {graph.tensors[i].name for i in _multiplied(graph) if graph.tensors[i].role == "param"}
+
+
+def _multiplied(graph: Graph) -> set[int]:
+    found: set[int] = set()
+    for op in graph.ops:
+        if op.phase != "fwd":
+            continue
+        if op.kind == "repeat":
+            body = op.attrs["body"]
+            inside = _multiplied(body)
+            found |= {i for i, within in zip(op.inputs, body.inputs, strict=True) if within in inside}
+        elif rule_of(op).family in PRODUCTS:
+            tensors = [graph.tensors[i] for i in op.inputs]
+            found |= {t.id if t.storage is None else t.storage for t in tensors}
+    return found

@@ -1,0 +1,151 @@
+"""What updates the parameters once the gradients are there: its work and traffic, and the memory of the whole step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from symacct.accounting import Account, Formats
+from symacct.accounting.steps import counts_of, one_unit
+from symacct.backward import Joint
+from symacct.conventions import Convention, Work, matmul_work
+from symacct.dtypes import Policy, policy_of
+from symacct.errors import ConventionError
+from symacct.expr import Expr, add, as_size, collect_sizes, divide, multiply, to_text
+from symacct.memory import Ledger, Step, static_entries
+from symacct.memory.largest import Accumulation, accumulation
+from symacct.optimizers import KERNELS, Optimizer, optimizer
+
+READ = {"param": 1, "grad": 1, "master": 1, "state": 1}
+WRITTEN = {"param": 1, "grad": 0, "master": 1, "state": 1}
+
+
+@dataclass(frozen=True)
+class Update:
+    """The update after so many micro-batches, and what a step takes in memory."""
+
+    step: Step
+    convention: Convention
+
+    @property
+    def scale(self) -> Expr:
+        """What each of n mean losses is multiplied with, ``1/n``, so that gradients add up to that of the mean."""
+        return divide(1, self.step.micro_batches)
+
+    @property
+    def works(self) -> list[Work]:
+        """What the optimizer executes, parameter by parameter, and the additions of gradients to those before."""
+        step = self.step
+        added = [{("add", "points"): multiply(add((step.micro_batches, -1)), p.numel)} for p in step.trained]
+        found: list[Work] = [work for work in added if work["add", "points"] != 0]
+        if step.optimizer is not None:
+            for p in step.trained:
+                work = step.optimizer.work(p.shape)
+                found.append({key: multiply(p.copies, amount) for key, amount in work.items()})
+        return found
+
+    def total(self, quantity: str) -> Expr:
+        """Return the operations, or the bytes moved: what lasts is read, and all but gradients written, once."""
+        if quantity == "bytes":
+            return self.bytes
+        works = [matmul_work(work) for work in self.works] if quantity == "matmul_flops" else self.works
+        return one_unit(counts_of(works, self.convention), self.convention)
+
+    @cached_property
+    def bytes(self) -> Expr:
+        """The bytes of the update as one kernel: parameters are read where there is no master copy."""
+        step = self.step
+        if step.optimizer is None:
+            return 0
+        moved = []
+        for e in static_entries(step.trained, step.optimizer, step.policy):
+            copied = e.role == "param" and step.policy.has("master")
+            moved.append(multiply(READ[e.role] - copied + WRITTEN[e.role], e.bytes))
+        return add(moved)
+
+    @cached_property
+    def memory(self) -> Ledger:
+        """The ledger of the step."""
+        return Ledger(self.step)
+
+    def notes(self) -> list[list[str]]:
+        """Return how the step is done, in words."""
+        step = self.step
+        said = [["policy", f"{step.policy.name}: {step.policy.note}" if step.policy.note else step.policy.name]]
+        if step.optimizer is not None:
+            kernel = KERNELS.get(step.kernel)
+            said.append(
+                ["optimizer", step.optimizer.name + (f"; {step.optimizer.note}" if step.optimizer.note else "")]
+            )
+            said.append(["kernel", f"{step.kernel}: {kernel}" if kernel else "what the update makes is not known"])
+        if step.micro_batches != 1:
+            told = f"{step.micro_batches} micro-batches a step; each mean loss times {to_text(self.scale)}"
+            said.append(["accumulate", told])
+        said += [["memory", f"where {condition}"] for condition in self.memory.conditions]
+        return said
+
+    def accumulation(self, axis: str, batch: Any, memory: Any, sizes: Mapping[str, Any]) -> Accumulation:
+        """Return into how many equal parts a batch must be taken apart to fit; see `Training.accumulation`."""
+        names = self.memory.names
+        given = collect_sizes(sizes, {}, names)
+        if missing := [n for n in names if n != axis and not isinstance(given.get(n), int)]:
+            msg = f"no number for {', '.join(missing)}; give all sizes but {axis}"
+            raise ConventionError(msg)
+        once, several = (Ledger(replace(self.step, micro_batches=m)) for m in (1, 2))
+        return accumulation((once, several), axis, batch, memory, {n: int(s) for n, s in given.items()})  # type: ignore[arg-type]
+
+
+def updated(
+    account: Account, both: Joint, optimizer_: Any, policy: Any, *, kernel: str | None, micro_batches: Any
+) -> Update:
+    """Return the update of a training step; see `Account.training`.
+
+    Raises
+    ------
+    ConventionError
+        For an unknown optimizer, policy or kernel.
+
+    """
+    chosen = None if optimizer_ is None else optimizer(optimizer_)
+    given = both.graph.inputs
+    params = {i: made for i, made in both.gradients.items() if both.graph.tensors[i].role == "param" and i in given}
+    step = Step(
+        both.graph,
+        params,
+        both.seeds,
+        policy_for(account, policy),
+        chosen,
+        _kernel(chosen, kernel),
+        as_size(micro_batches, "accumulate"),
+    )
+    return Update(step, account.convention)
+
+
+def policy_for(account: Account, policy: Any) -> Policy:
+    """Return the precision policy: the one that is asked for, or one that keeps to the formats of the account."""
+    if policy is not None:
+        return policy_of(policy)
+    roles = dict(account.dtypes.roles)
+    usual = account.dtypes.usual.name
+    param = roles["param"].name if "param" in roles else usual
+    return Policy("of the account", {"param": param, "act": usual})
+
+
+def in_formats(account: Account, policy: Any) -> Account:
+    """Return the account with the formats of a policy, where one is asked for."""
+    if policy is None:
+        return account
+    chosen = policy_of(policy)
+    return replace(account, dtypes=Formats(chosen.of("act"), (("param", chosen.of("param")),)))
+
+
+def _kernel(chosen: Optimizer | None, kernel: str | None) -> str:
+    """Return how the update runs: as asked, or as this optimizer runs best."""
+    if chosen is None or (kernel is None and not chosen.makes):
+        return ""
+    if kernel is None:
+        return next(iter(chosen.makes))
+    chosen.temporaries(kernel)
+    return kernel
