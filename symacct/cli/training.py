@@ -106,26 +106,24 @@ def memory(
     found, numbers = _trained(
         file, sizes, "2n", optimizer, policy=policy, kernel=kernel, accumulate=accumulate, wrt=wrt, asked=largest
     )
-    if (largest is None) != (into is None) or (batch is not None and largest is None):
-        msg = "give --largest and --in together, as in --largest b --in '80 GB'; --batch goes with them"
-        raise ConventionError(msg)
+    _together(largest, into, batch)
     if picture is not None:
         from symacct.plot import draw
 
         draw(found.memory, picture, sizes=numbers)
     if largest is not None:
-        ask = found.memory.largest if batch is None else found.accumulation
-        asked = ask(largest, *([] if batch is None else [batch]), into, sizes=numbers)
+        asked = (
+            found.memory.largest(largest, into, sizes=numbers)
+            if batch is None
+            else found.accumulation(largest, batch, into, sizes=numbers)
+        )
         emit(lambda: str(asked), asked.to_json, as_json=json)
-        return
-    if found.memory.names and not numbers:
-        if by != "role":
-            msg = f"--by {by} is at given sizes; {one_of(found.memory.names)} are still names"
-            raise SizeError(msg)
+    elif found.memory.names and not numbers:
+        _in_numbers(by, found.memory.names)
         emit(lambda: str(found.memory), found.memory.to_json, as_json=json)
-        return
-    figures = found.memory.at(sizes=numbers)
-    emit(lambda: _by(figures, by), figures.to_json, as_json=json)
+    else:
+        figures = found.memory.at(sizes=numbers)
+        emit(lambda: _by(figures, by), figures.to_json, as_json=json)
 
 
 @steps.command(
@@ -178,6 +176,18 @@ def _trained(
         account, numbers = account_of_file(file, sizes=given, convention=convention), {}
     options["policy"] = _policy(options["policy"])
     return account.training(options.pop("wrt"), optimizer=optimizer, **options), numbers
+
+
+def _together(largest: str | None, into: str | None, batch: int | None) -> None:
+    if (largest is None) != (into is None) or (batch is not None and largest is None):
+        msg = "give --largest and --in together, as in --largest b --in '80 GB'; --batch goes with them"
+        raise ConventionError(msg)
+
+
+def _in_numbers(by: str, names: tuple[str, ...]) -> None:
+    if by != "role":
+        msg = f"--by {by} is at given sizes; {one_of(names)} are still names"
+        raise SizeError(msg)
 
 
 def _policy(text: str) -> str | Mapping[str, str]:
