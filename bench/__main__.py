@@ -17,7 +17,7 @@ from bench.install import PEERS, PROBE, environment, install
 from bench.rounds import Comparison
 
 BENCH = Path(__file__).resolve().parent
-MEASURES = ("processes", "patterns", "counters", "graphs", "sweeping", "grading")
+MEASURES = ("processes", "patterns", "counters", "graphs", "sweeping", "grading", "checkpointing")
 
 
 def machine() -> str:

@@ -135,8 +135,9 @@ def repeated(stage: Stage, times: Size | Expr) -> Stage:
 class Run(NamedTuple):
     """Equal stages in a row; `block` where strategies recompute them, else they keep what they keep.
 
-    Where a part inside each stage is recomputed, `transient` bytes come back during its backward pass; for that `again`
-    operations are executed again, `until` of them to the last tensor that is saved.
+    Where a part inside each stage is recomputed, `transient` more bytes are held when its turn comes than between the
+    passes (less, where what is freed before is larger); for that `again` operations are executed again, `until` of them
+    to the last tensor that is saved.
     """
 
     stage: Stage
@@ -194,6 +195,9 @@ def as_times(times: Expr) -> Size:
     return times
 
 
+MOST_STAGES = 100_000
+
+
 def unrolled(runs: Iterable[Run]) -> list[Stage]:
     """Return every stage by itself.
 
@@ -205,6 +209,11 @@ def unrolled(runs: Iterable[Run]) -> list[Stage]:
     """
     stages: list[Stage] = []
     for run in runs:
+        if isinstance(run.times, int) and run.times > MOST_STAGES:
+            msg = (
+                f"{run.times} stages to go through, more than {MOST_STAGES}; give a name instead"
+            )
+            raise SizeError(msg)
         if not isinstance(run.times, int):
             msg = f"there are {run.times} stages; their number is needed here: give {', '.join(names_in(run.times))}"
             raise SizeError(msg)

@@ -77,7 +77,7 @@ def chain_of(
         msg = f"{account.title or 'this account'}: {what}; checkpoint the account of a forward pass"
         raise GraphError(msg)
     derived = _Cutting(graph, needs, terms, sizes or {}, inside=inside).derived()
-    if drop_scores and not any(terms_of(run.transient) for run in derived.chain.runs):
+    if drop_scores and not any(terms_of(run.again) for run in derived.chain.runs):
         fused = any(op.kind == "sdpa" for g in graphs(graph) for op in g.ops)
         why = "attention is fused and keeps none" if fused else "there is no softmax between two products"
         msg = f"there are no attention scores to recompute: {why}; other strategies recompute whole blocks"

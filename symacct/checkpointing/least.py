@@ -108,3 +108,20 @@ def with_tail(chain: Numbers, budget: Number) -> list[Cut]:
                 return path(best, (first, counted)) + kept
     msg = f"no cuts fit in {budget} bytes; the least that cuts at these tensors can hold is {least_budget(chain)}"
     raise SizeError(msg)
+
+
+def least_spacing(chain: Numbers) -> int:
+    """Return the k whose segments of k stages hold least at their fullest, the fewest operations again among equals."""
+
+    def fullest(k: int) -> tuple[Number, Number]:
+        most: Number = 0
+        held: Number = chain.outside
+        again: Number = 0
+        for first in range(0, chain.count, k):
+            last = min(first + k, chain.count)
+            held += chain.boundary[first]
+            most = max(most, held + chain.transient(first, last))
+            again += chain.rerun(first, last)
+        return most, again
+
+    return min(range(1, chain.count + 1), key=fullest)

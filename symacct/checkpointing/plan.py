@@ -50,8 +50,10 @@ class Builder:
         stage = repeated(run.stage, run.times)
         takes = stage.boundary if stage.keeps_input and not self._counted else 0
         name = _named(run.stage, run.times, "kept")
-        work = multiply(run.times, run.until if self.early_stop else run.again)
-        self.parts.append(Part(name, add((takes, stage.residual)), run.transient, work))
+        self.parts.append(Part(name, add((takes, stage.residual))))
+        if run.again != 0:
+            work = multiply(run.times, run.until if self.early_stop else run.again)
+            self.parts.append(Part(f"{name}, scores recomputed", 0, run.transient, work))
         self._counted = stage.keeps_output
 
     def recompute(self, segment: Stage, times: Size | Expr = 1) -> None:

@@ -17,10 +17,11 @@ at the tensor which the second half takes. A region of n = 2**m stages of F oper
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from symacct.checkpointing.chain import Run, Stage, between, joined, repeated, unrolled
-from symacct.checkpointing.plan import Builder, again, larger, peaks
+from symacct.checkpointing.plan import Builder, larger
 from symacct.errors import SizeError
 from symacct.expr import Expr, Poly, add, at_most, divide, log2, multiply, sqrt
 from symacct.graph import Condition
@@ -76,7 +77,9 @@ def every(build: Builder, runs: Sequence[Run], k: Expr) -> list[Condition]:
 
 
 def square_root(total: Expr) -> Expr:
-    """Return sqrt(n); of a number the k nearest to it among those with the least ``ceil(n/k) + k``.
+    """Return sqrt(n); of a number the k next to it with the least ``ceil(n/k) + k``, which is ``ceil(2*sqrt(n))``.
+
+    With m = floor(sqrt(n)) and n = m*m + r: k = m gives 2m for r = 0; k = m + 1 gives 2m + 1 for r <= m, else 2m + 2.
 
     Examples
     --------
@@ -86,7 +89,9 @@ def square_root(total: Expr) -> Expr:
     """
     if isinstance(total, Poly):
         return sqrt(total)
-    return min(range(1, int(total) + 1), key=lambda k: (-(-int(total) // k) + k, abs(k * k - total)))
+    n = int(total)
+    below = math.isqrt(n)
+    return min((below, below + 1), key=lambda k: (-(-n // k) + k, abs(k * k - n)))
 
 
 def best_spacing(run: Run) -> Expr:
@@ -106,17 +111,6 @@ def best_spacing(run: Run) -> Expr:
     if at_most(ratio, 1):
         return 1
     return sqrt(ratio)
-
-
-def least_spacing(runs: Sequence[Run], *, early_stop: bool) -> int:
-    """Return, in numbers, the k whose segments hold least at their fullest, the fewest operations among equals."""
-
-    def fullest(k: int) -> tuple[Expr, Expr]:
-        build = Builder(early_stop=early_stop)
-        every(build, runs, k)
-        return max(p.bytes for p in peaks(build.parts, 0)), again(build.parts)  # type: ignore[type-var]
-
-    return min(range(1, len(unrolled(runs)) + 1), key=fullest)
 
 
 def nested(build: Builder, runs: Sequence[Run]) -> list[Condition]:

@@ -106,24 +106,31 @@ class Dropped(NamedTuple):
 
 
 def _without_scores(piece: Piece, terms: Terms) -> Dropped:
-    """Keep what makes the scores instead of them."""
-    graph, formats = piece.graph, terms.formats
-    regions = score_regions(graph, piece.ops)
-    outside = [p for p in range(len(piece.ops)) if not any(p in region for region in regions)]
-    kept = dict(Kept(piece, terms, outside).bytes)
-    transient: Expr = 0
-    whole: list[Expr] = []
-    until: list[Expr] = []
+    """Keep what makes the scores instead of them; what later operations alone keep is gone when these come back."""
+    graph, regions = piece.graph, score_regions(piece.graph, piece.ops)
+    kept: dict[Key, Expr] = {}
+    first: dict[Key, int] = {}
+    for place in range(len(piece.ops)):
+        if not any(place in region for region in regions):
+            own = Kept(piece, terms, [place]).bytes
+            kept |= own
+            first |= {key: place for key in own if key not in first}
     for region in regions:
         made = {i for place in region for i in piece.ops[place].outputs}
-        taken = {i for place in region for i in piece.ops[place].inputs if i not in made}
-        owners = {root(graph, i): bytes_of(graph, i, formats) for i in taken}
-        kept |= {i: size for i, size in owners.items() if graph.tensors[i].role != "param"}
+        taken = {root(graph, i) for place in region for i in piece.ops[place].inputs if i not in made}
+        arguments = {i for i in taken if graph.tensors[i].role != "param"}
+        kept |= {i: bytes_of(graph, i, terms.formats) for i in arguments}
+        first |= {i: min(region.start, first.get(i, region.start)) for i in arguments}
+    transient: Expr = 0
+    work: list[tuple[Expr, Expr]] = []
+    for region in regions:
         inside = Kept(piece, terms, region)
-        transient = larger(transient, add(size for key, size in inside.bytes.items() if key not in kept))
-        whole.append(add(inside.flops))
-        until.append(add((*inside.flops, multiply(-1, inside.tail))))
-    return Dropped(kept, transient, (add(whole), add(until)))
+        gone = {key for key, place in first.items() if place >= region.stop}
+        back = [size for key, size in inside.bytes.items() if key in gone or key not in kept]
+        change = add((*back, *(multiply(-1, kept[key]) for key in gone)))
+        transient = change if region is regions[0] else larger(transient, change)
+        work.append((add(inside.flops), add((*inside.flops, multiply(-1, inside.tail)))))
+    return Dropped(kept, transient, (add(whole for whole, _ in work), add(until for _, until in work)))
 
 
 def _saved(op: Op, piece: Piece, terms: Terms) -> Iterator[Saved]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from symacct.checkpointing.chain import Chain, Run
+from symacct.checkpointing.chain import Chain, Run, unrolled
+from symacct.checkpointing.least import least_spacing
+from symacct.checkpointing.numbers import Numbers
 from symacct.checkpointing.plan import Builder, Part
-from symacct.checkpointing.spaced import best_spacing, every, least_spacing, nested, only_input, square_root
+from symacct.checkpointing.spaced import best_spacing, every, nested, only_input, square_root
 from symacct.errors import ConventionError, SizeError, nearest, one_of
 from symacct.expr import Expr, Poly, add
 from symacct.graph import Condition
@@ -53,8 +55,12 @@ def even(build: Builder, runs: Sequence[Run]) -> Told:
     """Recompute segments of as many blocks as hold least: ``sqrt(n * b / r)`` of n."""
     names = {n for run in runs for n in run.stage.names}
     if not names and all(type(r.times) is int for r in runs):
-        return every_k(least_spacing(runs, early_stop=build.early_stop))(build, runs)
-    k = best_spacing(runs[-1])
+        numbers = Numbers(unrolled(runs), 0, early_stop=build.early_stop)
+        return every_k(least_spacing(numbers))(build, runs)
+    if len(runs) > 1:
+        msg = f"the best spacing of unequal blocks needs numbers: give a size to each of {one_of(sorted(names))}"
+        raise SizeError(msg)
+    k = best_spacing(runs[0])
     text, conditions = every_k(k)(build, runs)
     return Told(text, [*conditions, *([Condition("at_least", k, 1)] if isinstance(k, Poly) else [])])
 

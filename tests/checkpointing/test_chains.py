@@ -59,6 +59,16 @@ def test_a_thousand_layers_in_whole_segments() -> None:
     assert bytes_of(sa.checkpoint(LAYER, "least", layers=990)) == 45
 
 
+def test_the_whole_k_next_to_the_root_is_as_good_as_any() -> None:
+    for n in range(1, 300):
+        plan = sa.checkpoint(LAYER, "sqrt", layers=n)
+        (size,) = {int(word) for word in plan.strategy.split() if word.isdecimal()} or {1}
+        assert -(-n // size) + size == min(-(-n // k) + k for k in range(1, n + 1)) == math.ceil(2 * math.sqrt(n))
+    with pytest.raises(SizeError, match="give a name instead"):
+        sa.checkpoint(LAYER, "recursive", layers=10**6)
+    assert sa.checkpoint(LAYER, "sqrt", layers=10**12).memory == 2 * 10**6
+
+
 @pytest.mark.claim("D10")
 def test_the_real_optimum_depends_on_what_a_layer_keeps() -> None:
     block = sa.Stage(boundary="b", residual="r")

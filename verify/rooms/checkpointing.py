@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import einops
 from hypothesis import strategies as st
 
 import symacct as sa
@@ -129,6 +133,98 @@ def worked_agree(case: Torch) -> None:
     agree(int(plan.recomputed_matmul), seen.matmul, f"matmul flops executed again, {case}")
 
 
+def core(q: Any, k: Any, v: Any) -> Any:
+    """What is recomputed where attention scores are not kept."""
+    scores = einops.einsum(q, k, "b s h k, b t h k -> b h s t") * 0.5
+    seen = sa.causal_mask(scores.shape[-1], like=scores)
+    return einops.einsum(sa.softmax(sa.where(seen, scores, float("-inf"))), v, "b h s t, b t h k -> b s h k")
+
+
+def attending(attend: Callable[..., Any], x: Any, w: Any) -> Any:
+    """One layer of attention; queries, keys and values share a weight."""
+    q, k, v = (einops.einsum(x, w[i], "b s d, d h k -> b s h k") for i in range(3))
+    return x + einops.einsum(attend(q, k, v), w[3], "b s h k, d h k -> b s d")
+
+
+def selective_agrees(case: Torch) -> None:
+    """Compare layers whose scores are not kept with torch.utils.checkpoint around what makes and uses them."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    from verify.recomputed import watched
+
+    b, s, d, h, k = 2, 5, 6, 2, 3
+
+    def network(x: "b s d", w: "L 4 d h k") -> Any:
+        return sa.repeat("L", partial(attending, core), x, xs=w)
+
+    sizes = {"b": b, "s": s, "d": d, "h": h, "k": k, "L": case.layers}
+    account = sa.account(network, params=["w"], dtype="fp32")
+    weights = torch.randn(case.layers, 4, d, h, k, requires_grad=True)
+    attend = partial(checkpoint, core, use_reentrant=False) if case.k else core
+
+    def run(x: Any) -> Any:
+        for w in weights:
+            x = attending(attend, x, w)
+        return x
+
+    seen = watched(run, (b, s, d), [weights], early_stop=case.early_stop)
+    plan = sa.checkpoint(account, "selective" if case.k else "none", early_stop=case.early_stop, sizes=sizes)
+    held, memory, _ = told(plan)
+    agree(held, seen.held, f"bytes held between the passes, {case}")
+    agree(memory, seen.memory, f"bytes held at the fullest, {case}")
+    agree(int(plan.recomputed_matmul), seen.matmul, f"matmul flops executed again, {case}")
+
+
+OPERATIONS = ("product", "relu", "gelu", "tanh", "sigmoid", "softmax", "square")
+
+
+def budgets_agree(case: Case) -> None:
+    """Run the plan for a budget of a random chain of operations in torch: it holds what is said, within the budget."""
+    import torch
+
+    from verify.recomputed import in_segments, watched
+
+    draw = random.Random(case.seed)  # noqa: S311
+    kinds = ["product", *(draw.choice(OPERATIONS) for _ in range(case.stages - 1))]
+    count = kinds.count("product")
+
+    def steps(w: Any) -> list[Callable[[Any], Any]]:
+        rows = iter(range(count))
+        products = {i: next(rows) for i, kind in enumerate(kinds) if kind == "product"}
+        return [partial(_times, w[products[i]]) if i in products else APPLY[kind] for i, kind in enumerate(kinds)]
+
+    def network(x: "b d", w: "n d d") -> Any:
+        for step in steps(w):
+            x = step(x)
+        return x
+
+    account = sa.account(network, params=["w"], dtype="fp32", sizes={"b": ROWS, "d": WIDTH, "n": count})
+    everything = told(sa.checkpoint(account, "none"))[1]
+    least = told(sa.checkpoint(account, "least", early_stop=case.early_stop))[1]
+    budget = draw.randint(least, everything)
+    plan = sa.checkpoint(account, budget=budget, early_stop=case.early_stop)
+    weights = torch.randn(count, WIDTH, WIDTH, requires_grad=True)
+    seen = watched(in_segments(steps(weights), plan.segments), (ROWS, WIDTH), [weights], early_stop=case.early_stop)
+    held, memory, _ = told(plan)
+    at_most(seen.memory, budget, f"bytes held at the fullest within {budget}, {case}")
+    agree((held, memory), (seen.held, seen.memory), f"bytes held, {case}, {kinds}")
+    agree(int(plan.recomputed_matmul), seen.matmul, f"matmul flops executed again, {case}, {kinds}")
+
+
+def _times(w: Any, x: Any) -> Any:
+    return x @ w
+
+
+APPLY: dict[str, Callable[[Any], Any]] = {
+    "relu": sa.relu,
+    "gelu": sa.gelu,
+    "tanh": sa.tanh,
+    "sigmoid": sa.sigmoid,
+    "softmax": sa.softmax,
+    "square": lambda x: x * x,
+}
+
 _CASES = st.builds(Case, st.integers(0, 10**6), st.integers(1, 9), st.booleans())
 _FEW = st.builds(Case, st.integers(0, 10**6), st.integers(1, 6), st.booleans())
 _LAYERS = st.builds(Torch, st.sampled_from(list(KINDS)), st.integers(1, 9), st.integers(-1, 4), st.booleans())
@@ -176,5 +272,27 @@ CHECKS = (
         claims=("D10", "D12"),
         needs=("torch",),
         share=0.05,
+    ),
+    Check(
+        "attention scores in torch",
+        "memory, held and matmul flops of the selective plan",
+        _ORACLE,
+        selective_agrees,
+        st.builds(Torch, st.just("scores"), st.integers(1, 4), st.integers(0, 1), st.booleans()),
+        (Torch("scores", 2, 1, early_stop=True), Torch("scores", 2, 1, early_stop=False)),
+        claims=("D12",),
+        needs=("torch",),
+        share=0.05,
+    ),
+    Check(
+        "budgets in torch",
+        "memory, held and matmul flops of the best plan of a random chain within a budget",
+        _ORACLE,
+        budgets_agree,
+        _CASES,
+        (Case(11, 8, early_stop=True), Case(12, 8, early_stop=False)),
+        claims=("D10",),
+        needs=("torch",),
+        share=0.4,
     ),
 )
