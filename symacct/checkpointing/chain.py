@@ -210,9 +210,7 @@ def unrolled(runs: Iterable[Run]) -> list[Stage]:
     stages: list[Stage] = []
     for run in runs:
         if isinstance(run.times, int) and run.times > MOST_STAGES:
-            msg = (
-                f"{run.times} stages to go through, more than {MOST_STAGES}; give a name instead"
-            )
+            msg = f"{run.times} stages to go through, more than {MOST_STAGES}; give a name instead"
             raise SizeError(msg)
         if not isinstance(run.times, int):
             msg = f"there are {run.times} stages; their number is needed here: give {', '.join(names_in(run.times))}"
