@@ -39,7 +39,8 @@ class OnDevices:
         launch
             How long it takes to launch a kernel: seconds, or text such as ``"5 us"``.
         tile, units
-            Products are computed in tiles such as ``(128, 256)``, `units` at once: sizes are rounded up.
+            Products are computed in tiles such as ``(128, 256)``, `units` at once: sizes are rounded up. Of einsums
+            alone; other products are said not to be.
 
         Returns
         -------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from symacct.hardware.utilisation import checked_utilisation
 from symacct.runs.questions import days, mfu, training_run
 from symacct.runs.run import Run
-from symacct.runs.utilisation import checked_utilisation
 
 __all__ = ["Run", "checked_utilisation", "days", "mfu", "training_run"]

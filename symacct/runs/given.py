@@ -8,8 +8,8 @@ from typing import Any
 
 from symacct.errors import EquationError, SizeError, SymacctError, nearest, one_of
 from symacct.hardware import device
+from symacct.hardware.utilisation import checked_utilisation
 from symacct.runs.training import ALIASES, NEED_UNITS, VARIABLES
-from symacct.runs.utilisation import checked_utilisation
 from symacct.units import Quantity, Range, read_range, read_unit, split_number
 
 Value = Quantity | Range

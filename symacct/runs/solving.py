@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from symacct.errors import EquationError
+from symacct.hardware.utilisation import checked_utilisation
 from symacct.runs.equations import Number, solve
 from symacct.runs.given import Value
 from symacct.runs.training import EQUATIONS, VARIABLES
-from symacct.runs.utilisation import checked_utilisation
 from symacct.units import Quantity, Range
 
 _MOST_RANGES = 8

@@ -8,16 +8,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from symacct.accounting.numbers import concrete
 from symacct.accounting.regimes import Regimes
 from symacct.accounting.roofline import render
-from symacct.accounting.roofline.figures import RooflineFigures, figures
+from symacct.accounting.roofline.figures import RooflineFigures, exactly, figures
 from symacct.accounting.roofline.lanes import Kernel, kernels_of
-from symacct.accounting.roofline.machine import Machine, machine_of
+from symacct.accounting.roofline.machine import VECTOR, Machine, machine_of
 from symacct.accounting.roofline.planes import bounds_of
 from symacct.accounting.roofline.turning import Turn, turns
 from symacct.dtypes import AnyFormat
 from symacct.expr import Expr, Sympy, add, collect_sizes, divide, maximum, minimum, multiply, sign, to_sympy
-from symacct.units import Quantity
+from symacct.hardware.utilisation import checked_utilisation
+from symacct.units import Quantity, quantity
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
@@ -61,7 +63,17 @@ class Roofline:
         """The format whose peak is the roof: of the products, the account's usual one where it multiplies in it."""
         multiplied = [k.dtype for k in self.kernels if k.dtype is not None]
         usual = self.machine.product_format((self.account.dtypes.usual,))
+        if not multiplied and usual.name not in {p.dtype for p in self.machine.device.peaks}:
+            return VECTOR  # nothing is multiplied, and in this format nothing could be
         return usual if not multiplied or usual in multiplied else multiplied[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the figures leave out."""
+        counted = self.account.uncounted
+        out = [f"{', '.join(counted)} not counted, so partial"] if counted else []
+        exact = dict.fromkeys(k.label for k in self.kernels if k.rounding is None)
+        return (*out, *([f"not rounded up to tiles: {', '.join(exact)}"] if exact else []))
 
     @property
     def peak(self) -> Quantity:
@@ -150,6 +162,36 @@ class Roofline:
 
         """
         return figures(self, sizes, axes)
+
+    def mfu(self, seconds: Any, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> float:
+        """Return ``sum(products / peak of their format) / seconds``: the MFU of a measured time, formats mixed too.
+
+        Parameters
+        ----------
+        seconds
+            What was measured: seconds, text such as ``"3 ms"``, or what `symacct.measure` returned.
+        sizes, **axes
+            A number for every size.
+
+        Raises
+        ------
+        UtilisationError
+            Above 1, with what may be the cause.
+        UndefinedSizeError
+            Names the sizes that are missing.
+
+        Examples
+        --------
+        >>> import symacct as sa
+        >>> roof = sa.account("i j, j k -> i k", i="n", j="n", k="n").roofline("h100")
+        >>> round(roof.mfu("1.4 ms", n=8192), 4)
+        0.7937
+
+        """
+        taken = quantity(float(seconds) if hasattr(seconds, "__float__") else seconds, "s")
+        given = concrete(self.account, collect_sizes(sizes, axes, self.account.names))
+        at_peak = sum(exactly(k.matmul_flops, given) / k.matrix.peak for k in self.kernels if k.phase != "recompute")
+        return checked_utilisation(float(at_peak / Fraction(taken.value)))
 
     def fused(self) -> Roofline:
         """Return the roofline with element-wise neighbours in one kernel, and each attention in one."""

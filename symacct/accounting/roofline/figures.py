@@ -192,6 +192,8 @@ def figures(roof: Roofline, sizes: Mapping[str, Any] | None, axes: Mapping[str, 
     told = ", ".join(f"{name} = {size}" for name, size in given.items())
     machine = roof.machine.device.title
     moved = account.total("bytes") != 0
+    multiplies = any(k.dtype is not None for k in roof.kernels)
+    roof_told = f"{'products in' if multiplies else 'roof of'} {roof.dtype.name}"
     return RooflineFigures(
         tuple(_kernel(k, given) for k in roof.kernels),
         tuple(_kernel(k, given) for k in roof.fused().kernels),
@@ -201,7 +203,7 @@ def figures(roof: Roofline, sizes: Mapping[str, Any] | None, axes: Mapping[str, 
         roof.machine.device.bandwidth,
         _roofs(roof),
         roof.title,
-        "; ".join(part for part in (machine, f"products in {roof.dtype.name}", told) if part),
+        "; ".join(part for part in (machine, roof_told, told, *roof.notes) if part),
     )
 
 

@@ -14,6 +14,7 @@ from symacct.conventions import Work, matmul_work
 from symacct.dtypes import AnyFormat
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add, ceildiv, divide, multiply, product
+from symacct.rules import rule_of
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
@@ -52,7 +53,8 @@ class Kernel:
     memory, launch
         Seconds of moving and of launching.
     rounding
-        By what factor products take longer since sizes are rounded up to tiles, and tiles to waves.
+        By what factor products take longer since sizes are rounded up to tiles, and tiles to waves; None where a tile
+        is given and the products are of a kind whose tiles are not known (convolutions, attention in one kernel).
     """
 
     label: str
@@ -65,7 +67,7 @@ class Kernel:
     vector: Lane
     memory: Expr
     launch: Expr
-    rounding: Expr = 1
+    rounding: Expr | None = 1
 
     @property
     def flops(self) -> Expr:
@@ -75,7 +77,7 @@ class Kernel:
     @property
     def rounded(self) -> Expr:
         """Seconds of the matrix engine, sizes rounded up."""
-        return multiply(self.rounding, self.matrix.seconds)
+        return multiply(1 if self.rounding is None else self.rounding, self.matrix.seconds)
 
     @property
     def lanes(self) -> tuple[Expr, Expr, Expr, Expr]:
@@ -124,7 +126,7 @@ def _kernel(step: Step, account: Account, machine: Machine) -> Kernel:
         matrix,
         vector,
         multiply(1 / machine.bandwidth, moved),
-        multiply(machine.launch, step.times),
+        multiply(machine.launch, multiply(_launches(step, account), step.times)),
         _rounding(step, machine),
     )
 
@@ -142,8 +144,15 @@ def _widest(formats: Iterable[AnyFormat]) -> AnyFormat:
     return max((f for f in formats if is_floating(f)), key=bits_of, default=VECTOR)
 
 
-def _rounding(step: Step, machine: Machine) -> Expr:
-    if machine.tile is None:
+def _launches(step: Step, account: Account) -> int:
+    """Return how many kernels a step is: an attention that is not one writes its scores between its kernels."""
+    if "flash" in account.fuse:
+        return 1
+    return 1 + sum(s.writes != 0 for v in step.parts for s in rule_of(v.op).spills(v.op, v.graph))
+
+
+def _rounding(step: Step, machine: Machine) -> Expr | None:
+    if machine.tile is None or not matmul_work(step.work):
         return 1
     exact, rounded = [], []
     for count, m, n, k in (shape for visit in step.parts for shape in products_of(visit)):
@@ -153,7 +162,7 @@ def _rounding(step: Step, machine: Machine) -> Expr:
             tiles = multiply(machine.units, ceildiv(tiles, machine.units))
         exact.append(product((count, m, n, k)))
         rounded.append(product((tiles, *machine.tile, k)))
-    return divide(add(rounded), add(exact)) if exact else 1
+    return divide(add(rounded), add(exact)) if exact else None
 
 
 def products_of(visit: Visit) -> Iterator[tuple[Expr, Expr, Expr, Expr]]:

@@ -137,7 +137,7 @@ def waterfall(
     given = concrete(roof.account, collect_sizes(sizes, axes, roof.account.names))
     parts = [_part(roof, kernel, overlap, given) for kernel in roof.kernels]
     told = ", ".join(f"{name} = {size}" for name, size in given.items())
-    under = (roof.machine.device.title, f"peak of {roof.dtype.name}, {roof.peak}", told)
+    under = (roof.machine.device.title, f"peak of {roof.dtype.name}, {roof.peak}", told, *roof.notes)
     return Waterfall(
         roof.title,
         _sum(p.at_roof for p in parts if not _again(p)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.errors import InconclusiveError
 from symacct.expr import Expr, add, divide, names_in, sign, to_json, to_text
-from symacct.show import table
+from symacct.show import footnote, table
 
 if TYPE_CHECKING:
     from symacct.accounting.roofline.core import Roofline
@@ -17,17 +17,19 @@ def roofline_table(roof: Roofline) -> str:
     """See `Roofline.__str__`."""
     device = roof.machine.device
     title = f"{roof.title}   on {device.title}"
+    moves = roof.account.total("bytes") != 0
     head = [
         ["peak", str(roof.peak), device.peak(roof.dtype.name).label],
         ["bandwidth", str(device.bandwidth), ""],
         ["ridge", f"{float(roof.ridge):.6g} FLOP/B", "peak / bandwidth"],
-        ["intensity", to_text(roof.account.total("intensity")), "FLOP/B"],
+        ["intensity", to_text(roof.account.total("intensity")), "FLOP/B"] if moves else ["intensity", "none", ""],
         ["attainable", f"min(1, intensity / {float(roof.ridge):.6g})", "of the peak"],
         ["bound", roof.bound or "depends on sizes", ""],
     ]
     rows = [[k.label, to_text(k.flops), to_text(k.bytes), _engine(roof, k), _bound(roof, k)] for k in roof.kernels]
     kernels = table(["kernel", "flops", "bytes", "ridge", "compute bound"], rows)
-    return f"{table(['', '', ''], head, title)}\n\n{kernels}"
+    notes = f"\n\n{footnote('; '.join(roof.notes))}" if roof.notes else ""
+    return f"{table(['', '', ''], head, title)}\n\n{kernels}{notes}"
 
 
 def _lanes(kernel: Kernel) -> list[tuple[str, Lane]]:
@@ -69,8 +71,9 @@ def roofline_json(roof: Roofline) -> dict[str, Any]:
         "peak": float(roof.peak),
         "bandwidth": float(roof.machine.device.bandwidth),
         "ridge": float(roof.ridge),
-        "intensity": to_json(roof.account.total("intensity")),
+        "intensity": to_json(roof.account.total("intensity")) if roof.account.total("bytes") != 0 else None,
         "bound": roof.bound,
+        "notes": list(roof.notes),
         "kernels": [
             {
                 "computes": k.label,
