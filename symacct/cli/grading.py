@@ -48,7 +48,8 @@ def grade(
 ) -> None:
     """Grade answers against a key; nothing in an answer is ever run.
 
-    Exit code 0 whatever the answers are, 2 for a key, a file or an option that does not do.
+    A key has a table [[question]] for each question, with id, prompt, symbols, a truth (formula, pattern or graph),
+    mode, points and more: see examples/README.md. Exit code 0 whatever the answers are, 2 for a bad key or option.
     """
     from symacct.grading import grade as grade_all
     from symacct.grading import read_key, read_submissions
@@ -69,7 +70,7 @@ def grade(
 
     reports = {"html": report, "csv": csv, "gradescope": gradescope}
     check_places([path for path in reports.values() if path], map(Path, (key, *answers)))
-    submissions = read_submissions(answers, tuple(q.id for q in read.questions))
+    submissions = read_submissions(answers, tuple(q.id for q in read.questions), key=key)
     with _bar() as progress:
         graded = grade_all(read, submissions, jobs=jobs or os.cpu_count() or 1, progress=progress)
     _write(read, graded, {form: path for form, path in reports.items() if path}, lang)
@@ -95,10 +96,10 @@ def _write(key: Key, graded: list[Graded], reports: dict[str, Path], language: s
 def _complain(graded: list[Graded]) -> None:
     from symacct.grading.display import visible
 
-    for g in graded:
-        for line in (g.submission.problem, *(f"{g.submission.source}: {note}" for note in g.submission.notes)):
-            if line:
-                sys.stderr.write(f"symacct: {visible(line)}\n")
+    said = (g.submission for g in graded)
+    lines = [line for s in said for line in (s.problem, *(f"{s.source}: {note}" for note in s.notes)) if line]
+    for line in dict.fromkeys(lines):  # a column that the key lacks is one of every student
+        sys.stderr.write(f"symacct: {visible(line)}\n")
 
 
 def _lint(key: Key, *, as_json: bool) -> None:

@@ -94,6 +94,10 @@ class Fields:
             self.fail(name, f"{name!r} is from {low:,} to {high:,}, not {value}")
         return float(value)
 
+    def names(self, name: str) -> dict[str, str]:
+        """Return names with their meanings: a table of texts, or a list of names alone."""
+        return dict.fromkeys(self.list(name), "") if isinstance(self.table.get(name), list) else self.words(name)
+
     def words(self, name: str) -> dict[str, str]:
         """Return a table of texts; numbers come as they are written."""
         table = self._table(name)

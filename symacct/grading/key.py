@@ -95,7 +95,7 @@ def _question(fields: Fields, folder: Path) -> Question:
         id=name,
         prompt=fields.texts("prompt"),
         truth=_truth(fields, folder),
-        symbols=fields.words("symbols"),
+        symbols=fields.names("symbols"),
         mode=mode,
         rtol=fields.number("tolerance", low=0, high=0.5),
         var=fields.list("var"),

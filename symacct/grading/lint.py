@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from symacct.accounting import Account
 from symacct.answers import Verdict
 from symacct.answers.question import Question as Judged
+from symacct.answers.text.units import read_unit
 from symacct.grading.marking import judge_safely
-from symacct.grading.truths import judged_by
+from symacct.grading.truths import judged_by, value_of
 from symacct.grading.types import Key, Question
 
 
@@ -32,7 +34,7 @@ def lint(key: Key) -> Linted:
 
     For each question: the truth and the forms under `right` are accepted; those under `conventions` are wrong, and
     right under that convention; those under `wrong` are rejected, and the code that is given is that of the likeliest
-    mistake; every symbol is used, and no form has another one.
+    mistake; every symbol is used, and no form has another one; the unit is that of the quantity.
 
     Parameters
     ----------
@@ -78,6 +80,7 @@ def _tries(question: Question, judged: Judged) -> Iterator[str]:
     for form, code in question.wrong.items():
         yield _rejected(judge_safely(form, judged), form, code)
     yield from _names(question, judged)
+    yield _unit(question)
 
 
 def _accepted(judged: Judged, form: str, what: str) -> str:
@@ -104,6 +107,18 @@ def _names(question: Question, judged: Judged) -> Iterator[str]:
         reading = judge_safely(form, judged).reading
         if reading and reading.unknown and code != "unknown_symbol":
             yield f"the wrong form {form!r} has {', '.join(reading.unknown)}, none of the symbols"
+
+
+def _unit(question: Question) -> str:
+    """Say where the unit that is asked for is of another kind than the quantity of a pattern or a graph."""
+    asked, truth = read_unit(question.unit), value_of(question)
+    if asked is None or not isinstance(truth, Account):
+        return ""
+    own = truth.unit(question.truth.of)
+    counted = read_unit(own)
+    if counted is None or counted.dims == asked.dims:
+        return ""
+    return f"the unit {question.unit!r} is asked for, and {question.truth.of} are counted in {own}"
 
 
 def _why(verdict: Verdict) -> str:

@@ -23,7 +23,9 @@ MOST_FILES = 20_000
 SHOWN = 200
 
 
-def read_submissions(paths: Iterable[str | Path], questions: tuple[str, ...]) -> list[Submission]:
+def read_submissions(
+    paths: Iterable[str | Path], questions: tuple[str, ...], *, key: str | Path | None = None
+) -> list[Submission]:
     """Return what was handed in, by student; one file that does not read takes nothing from the others.
 
     Parameters
@@ -33,6 +35,8 @@ def read_submissions(paths: Iterable[str | Path], questions: tuple[str, ...]) ->
         TOML; of a folder other files are left out.
     questions
         The ids of the key.
+    key
+        The key's own file, which is left out of a folder.
 
     Returns
     -------
@@ -46,14 +50,15 @@ def read_submissions(paths: Iterable[str | Path], questions: tuple[str, ...]) ->
         If there is nothing at a path, or nothing to read in a folder.
 
     """
-    found = [s for file in _files(paths) for s in _submissions(file, questions)]
+    apart = None if key is None else os.path.realpath(key)
+    found = [s for file in _files(paths, apart) for s in _submissions(file, questions)]
     by_student: dict[str, list[Submission]] = {}
     for submission in found:
         by_student.setdefault(submission.student, []).append(submission)
     return [_one(several) for _, several in sorted(by_student.items())]
 
 
-def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
+def _files(paths: Iterable[str | Path], apart: str | None) -> Iterator[Path]:
     for path in map(Path, paths):
         if not os.path.lexists(path):
             msg = f"there is nothing at {str(path)!r}"
@@ -62,6 +67,7 @@ def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
             yield path
             continue
         inside = sorted(f for f in path.iterdir() if f.suffix.lower() in READERS and not f.name.startswith("."))
+        inside = [f for f in inside if os.path.realpath(f) != apart]  # never raises, not for a loop of links
         if not inside:
             msg = f"no answers in {str(path)!r}: its files end in {one_of(READERS)}"
             raise FileError(msg)

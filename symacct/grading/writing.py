@@ -19,10 +19,10 @@ def check_places(reports: Iterable[Path], inputs: Iterable[Path]) -> None:
         Names the report.
 
     """
-    inputs = [path.resolve() for path in inputs]
+    inputs = [Path(os.path.realpath(path)) for path in inputs]
     taken: set[Path] = set()
     for report in reports:
-        place = report.resolve()
+        place = Path(os.path.realpath(report))
         if place.is_dir() or not place.parent.is_dir():
             why = "is a folder" if place.is_dir() else f"lies in {str(report.parent)!r}, which is no folder"
             msg = f"the report {str(report)!r} {why}"

@@ -32,6 +32,13 @@ def test_a_class_is_graded_and_reported(run, folder: Path) -> None:
     assert json.loads((folder / "results.json").read_text(encoding="utf-8"))["alice"]["score"] == 5
 
 
+def test_the_key_beside_the_answers_is_no_answer(run, folder: Path) -> None:
+    (folder / "all.csv").write_text("student,matmul,email\nzoe,2BDK,z@z\nyan,BDK,y@y\n", encoding="utf-8")
+    ran = run("grade", "key.toml", ".", "--json")
+    assert [s["student"] for s in json.loads(ran.out)["students"]] == ["yan", "zoe"]
+    assert ran.err == "symacct: all.csv: the key has no question 'email'.\n"
+
+
 @pytest.mark.usefixtures("folder")
 def test_one_answer_is_told_in_full(run) -> None:
     ran = run("grade", "key.toml", "answers/bob.md", "--lang", "zh")
@@ -74,10 +81,12 @@ def test_wrong_answers_and_bad_files_are_no_error(run, folder: Path) -> None:
         (("grade", "key.toml", "answers", "--csv", "a", "--report", "./a"), "two reports would be written to 'a'"),
         (("grade", "key.toml", "answers", "--csv", "none/a"), "lies in 'none', which is no folder"),
         (("grade", "key.toml", "answers", "--csv", "answers"), "is a folder"),
+        (("grade", "key.toml", "answers", "--csv", "loop/a.csv"), "which is no folder"),
     ],
 )
 def test_what_is_refused_changes_nothing(run, folder: Path, words: tuple[str, ...], said: str) -> None:
     (folder / "bad.toml").write_text('[[question]]\nid = "a"\nprompt = "?"\nformulae = "2"\n', encoding="utf-8")
+    (folder / "loop").symlink_to("loop")
     (folder / "link.csv").hardlink_to(folder / "key.toml")
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     ran = run(*words)
@@ -98,7 +107,7 @@ def test_a_report_takes_the_place_of_an_older_one(run, folder: Path) -> None:
 
 def test_lint(run, folder: Path) -> None:
     ran = run("grade", "--lint", "key.toml")
-    assert (ran.code, ran.out) == (0, "key.toml: 2 questions, 11 statements tried, all hold\n")
+    assert (ran.code, ran.out) == (0, "key.toml: 2 questions, 13 statements tried, all hold\n")
     (folder / "key.toml").write_text(KEY.replace('right = ["2BDK"', 'right = ["2BDK + 1"'), encoding="utf-8")
     ran = run("grade", "--lint", "key.toml")
     assert ran.code == 2

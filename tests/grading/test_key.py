@@ -134,6 +134,11 @@ def test_a_truth_may_be_a_graph(tmp_path: Path) -> None:
     assert [g.points for g in grade(read_key(tmp_path / "key.toml"), [right, wrong])] == [2, 0]
 
 
+def test_symbols_may_be_names_alone(tmp_path: Path) -> None:
+    (tmp_path / "key.toml").write_text(KEY.replace('symbols = { n = "side" }', 'symbols = ["n"]'), encoding="utf-8")
+    assert read_key(tmp_path / "key.toml").questions[1].symbols == {"n": ""}
+
+
 def test_lines_are_those_of_the_text() -> None:
     text = "\n".join(
         [

@@ -96,7 +96,7 @@ class TestLint:
     def test_a_key_that_holds(self, key: Key) -> None:
         linted = lint(key)
         assert linted.complaints == ()
-        assert linted.tried == 11
+        assert linted.tried == 13
 
     @pytest.mark.parametrize(
         ("old", "new", "said"),
@@ -115,6 +115,11 @@ class TestLint:
             ),
             ('"2*B*K" = "axis_forgotten"', '"D*K*2*B" = "factor"', "the wrong form 'D*K*2*B' is accepted (algebra)"),
             ('"2*B*K" = "axis_forgotten"', '"2*B*Q" = ""', "the wrong form '2*B*Q' has Q, none of the symbols"),
+            (
+                'formula = "2*B*D*K"\nat = { B = 1024, D = 256, K = 64 }',
+                'pattern = "B D, D K -> B K"\nof = "bytes"',
+                "the unit 'FLOPs' is asked for, and bytes are counted in B",
+            ),
             ('exact = "B*K*(2*D - 1)"', 'exact = "B*K*2*D"', "'B*K*2*D', right under 'exact', is the truth itself"),
             ('K = "outputs" }', 'K = "outputs", H = "heads" }', "the symbol 'H' stands in no truth and in no form"),
         ],
