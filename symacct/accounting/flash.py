@@ -19,14 +19,17 @@ BETWEEN = ("copies", "dropout", "pointwise", "views")
 
 def told_of_flash(graph: Graph) -> str:
     """Say what ``fuse="flash"`` leaves as it is; nothing where all attention is logical."""
-    parts = list(graphs(graph))
-    chains = sum(_between_products(op, part) for part in parts for op in part.ops if op.kind == "softmax")
-    if chains:
+    if chains := written_out(graph):
         stay = "softmax between two products is" if chains == 1 else "softmaxes between two products are"
         return f"{chains} {stay} written out and not merged: only scaled_dot_product_attention is one kernel"
-    if not any(op.kind.startswith("sdpa") for part in parts for op in part.ops):
+    if not any(op.kind.startswith("sdpa") for part in graphs(graph) for op in part.ops):
         return "no scaled_dot_product_attention here: nothing is merged"
     return ""
+
+
+def written_out(graph: Graph) -> int:
+    """Return how many softmaxes stand between two products, each in a body or branch once."""
+    return sum(_between_products(op, part) for part in graphs(graph) for op in part.ops if op.kind == "softmax")
 
 
 def _between_products(op: Op, graph: Graph) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.accounting.flash import told_of_flash
+from symacct.accounting.flash import told_of_flash, written_out
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
 from symacct.accounting.tables import Branch, parameters
@@ -51,6 +51,8 @@ def notes(account: Account) -> list[tuple[str, str]]:
     out += [("NOT COUNTED", f"{times} {name}: the totals are partial") for name, times in account.uncounted.items()]
     if any(step.kind.startswith("sdpa") for step in account.steps):
         out.append(("attention", f"{account.convention.attention} pairs of queries and keys are counted"))
+    if account.convention.attention != "full" and (chains := written_out(account.graph)):
+        out.append(("attention", f"{chains} written out in operations, where all pairs are counted"))
     return out + [("condition", str(c)) for c in account.conditions]
 
 

@@ -12,8 +12,10 @@ from symacct.api import account as account_of
 from symacct.cli.options import (
     ConventionName,
     DtypeNames,
+    FuseName,
     Json,
     Latex,
+    LayoutName,
     NotationName,
     OrderName,
     PatternWord,
@@ -24,6 +26,7 @@ from symacct.cli.options import (
 from symacct.cli.output import emit
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.errors import ConventionError, InconclusiveError
+from symacct.pattern import parse
 from symacct.training import POLICIES, Training
 from symacct.worked import account_of_file
 
@@ -41,11 +44,17 @@ def counted(pattern: str, sizes: list[str] | None, dtype: str, **options: Any) -
     return account(pattern, sizes=read_sizes(sizes), dtype=read_dtype(dtype), **options)
 
 
+def names_of(pattern: str, notation: str) -> tuple[str, ...]:
+    """Return the sizes of a pattern, or of a file, that are names."""
+    return account_of_file(pattern).names if ".py" in pattern else parse(pattern, notation).names
+
+
 @accounts.command(
     epilog=examples(
         "account 'b s d, d k -> b s k'",
         "account 'i j, j k, k l -> i l' --order naive --json",
         "account graphs/mlp.py b=8 --training",
+        "account graphs/flash_attention.py --fuse flash --layout torch",
     )
 )
 def account(
@@ -57,6 +66,8 @@ def account(
     order: OrderName = "left",
     traffic: TrafficName = "unfused",
     notation: NotationName = "einops",
+    layout: LayoutName = "ideal",
+    fuse: FuseName = "none",
     backward: Annotated[bool, typer.Option("--backward", help="Of the backward pass instead.")] = False,
     training: Annotated[bool, typer.Option("--training", help="Of both passes, and 6PT beside them.")] = False,
     wrt: WrtNames = None,
@@ -71,7 +82,7 @@ def account(
         msg = "--wrt tells what gets a gradient: it goes with --backward or --training"
         raise ConventionError(msg)
     how = {"convention": convention, "traffic": traffic, "order": order, "notation": notation}
-    found = counted(pattern, sizes, dtype, **how)
+    found = counted(pattern, sizes, dtype, layout=layout, fuse=fuse, **how)
     if training:
         step = found.training(wrt)
         emit(lambda: _with_rule(step), step.to_json, step.latex, as_json=json, as_latex=latex)

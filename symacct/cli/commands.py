@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from symacct import __version__
-from symacct.api import account as account_of
-from symacct.cli.accounts import accounts
+from symacct.cli.accounts import accounts, counted, names_of
 from symacct.cli.answers import answers
+from symacct.cli.asking import asking
 from symacct.cli.grading import assignments
 from symacct.cli.machines import machines
 from symacct.cli.options import (
@@ -43,7 +43,6 @@ from symacct.dtypes import table
 from symacct.expr import collect_sizes
 from symacct.nests import lower_bound
 from symacct.nests import orders as orders_of
-from symacct.pattern import parse
 
 app = typer.Typer(
     help="What a computation costs, as closed forms in named sizes.",
@@ -54,6 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.add_typer(accounts)
+app.add_typer(asking)
 app.add_typer(machines)
 app.add_typer(answers)
 app.add_typer(timed)
@@ -196,11 +196,13 @@ def explain(
 
 
 @app.command(
-    epilog=examples("compare 'b d, d k -> b k' 'b d, d r, r k -> b k'", "compare 'n d -> n' 'n d -> d' --of bytes")
+    epilog=examples(
+        "compare 'b d, d k -> b k' 'b d, d r, r k -> b k'", "compare graphs/mlp.py graphs/gated_mlp.py --of bytes"
+    )
 )
 def compare(
-    first: Annotated[str, typer.Argument(metavar="PATTERN_A", help="The first pattern, in quotes.")],
-    second: Annotated[str, typer.Argument(metavar="PATTERN_B", help="The second pattern, in quotes.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="The first pattern, in quotes, or a file of Python.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The second.")],
     sizes: SizeWords = None,
     *,
     of: Annotated[str, typer.Option("--of", help="flops, matmul_flops or bytes.")] = "flops",
@@ -212,22 +214,15 @@ def compare(
     json: Json = False,
     latex: Latex = False,
 ) -> None:
-    """Print what a second pattern costs more than a first, and where the first is cheaper."""
+    """Print what a second pattern or layer costs more than a first, and where the first is cheaper."""
     from symacct.accounting.analysis import compare as compare_accounts
 
-    names = [parse(pattern, notation).names for pattern in (first, second)]
+    how = {"convention": convention, "order": order, "traffic": traffic, "notation": notation}
+    names = [names_of(what, notation) for what in (first, second)]
     given = collect_sizes(read_sizes(sizes), {}, tuple(dict.fromkeys([n for own in names for n in own])))
     a, b = (
-        account_of(
-            pattern,
-            sizes={n: size for n, size in given.items() if n in own},
-            convention=convention,
-            dtype=read_dtype(dtype),
-            order=order,
-            traffic=traffic,
-            notation=notation,
-        )
-        for pattern, own in zip((first, second), names, strict=True)
+        counted(what, [f"{n}={size}" for n, size in given.items() if n in own], dtype, **how)
+        for what, own in zip((first, second), names, strict=True)
     )
     found = compare_accounts(a, b, of)
     emit(

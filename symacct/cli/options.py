@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from symacct.accounting import TRAFFICS
+from symacct.accounting import FUSES, LAYOUTS, TRAFFICS
 from symacct.conventions import PRESETS
 from symacct.dtypes.catalogue import FORMATS
 from symacct.einsum import ORDERS
@@ -58,6 +58,23 @@ TrafficName: TypeAlias = Annotated[
         help=f"Whether intermediates are written and read: {' (yes), '.join(TRAFFICS)} (no).",
         autocompletion=lambda: list(TRAFFICS),
     ),
+]
+LayoutName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--layout",
+        help="Of a file: ideal (nothing is copied to be laid out), torch (with the copies that torch makes).",
+        autocompletion=lambda: list(LAYOUTS),
+    ),
+]
+FuseName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--fuse", help=f"Of a file, what shares a kernel: {', '.join(FUSES)}.", autocompletion=lambda: list(FUSES)
+    ),
+]
+WhatWord: TypeAlias = Annotated[
+    str, typer.Argument(metavar="PATTERN|FILE", help="A pattern in quotes, or a file of Python, or file.py:function.")
 ]
 NotationName: TypeAlias = Annotated[
     str,

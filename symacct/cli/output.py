@@ -80,7 +80,7 @@ def under(account: Account, quantity: str) -> str:
     """Return how one quantity was counted: under which convention, in which formats, by which traffic and order."""
     said = [] if quantity == "bytes" else [account.convention.label]
     said += [formats(account), account.traffic] if quantity in ("bytes", "intensity") else []
-    said += [f"order {account.order}"] if len(account.graph.inputs) > 2 else []
+    said += [f"order {account.order}"] if account.order and len(account.graph.inputs) > 2 else []
     return "under " + ", ".join(said)
 
 

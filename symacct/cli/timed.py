@@ -7,9 +7,9 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from symacct.accounting import FUSES, Account
+from symacct.accounting import Account
 from symacct.api import account as account_of
-from symacct.cli.options import ConventionName, DtypeNames, Json, SizeWords, examples
+from symacct.cli.options import ConventionName, DtypeNames, FuseName, Json, SizeWords, WhatWord, examples
 from symacct.cli.output import emit
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.errors import ConventionError, SizeError
@@ -17,17 +17,11 @@ from symacct.worked import account_of_file
 
 timed = typer.Typer(rich_markup_mode=None)
 
-WhatWord: TypeAlias = Annotated[
-    str, typer.Argument(metavar="PATTERN|FILE", help="A pattern in quotes, or a file of Python, or file.py:function.")
-]
 DeviceName: TypeAlias = Annotated[
     str, typer.Option("--device", "-D", help="A device of `symacct devices`, or a TOML file of `symacct calibrate`.")
 ]
 ComputeName: TypeAlias = Annotated[
     str | None, typer.Option("--compute", help="Format of products; by default the widest of their operands.")
-]
-FuseName: TypeAlias = Annotated[
-    str, typer.Option("--fuse", help=f"Of a file, what shares a kernel: {', '.join(FUSES)}.")
 ]
 LaunchTime: TypeAlias = Annotated[str, typer.Option("--launch", help="Time to launch a kernel, such as '5 us'.")]
 TileSize: TypeAlias = Annotated[

@@ -108,6 +108,15 @@ def test_a_chain_that_is_written_out_is_said_not_to_be_merged():
     assert "merged" not in str(sa.account(attend, fuse="flash"))
 
 
+def test_a_convention_of_pairs_says_where_it_does_not_reach():
+    """What is written out multiplies all pairs, whatever is masked afterwards."""
+    said = "1 written out in operations, where all pairs are counted"
+    assert said in str(sa.account(chain, convention="2n, attention=half"))
+    assert said not in str(sa.account(chain))
+    assert said not in str(sa.account(attend, convention="2n, attention=half"))
+    assert sa.account(chain, convention="2n, attention=half").flops == sa.account(chain).flops
+
+
 def test_both_kinds_of_kernels_together():
     def layer(q: "b h s d"):
         return sa.relu(sa.scaled_dot_product_attention(q, q, q) * 2)

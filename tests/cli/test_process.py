@@ -19,8 +19,9 @@ from symacct.cli import TOTALS, accounts, commands
 SYMACCT = Path(sys.executable).with_name("symacct")
 COMMANDS = (
     *("flops", "bytes", "intensity", "orders", "bound", "explain", "compare", "dtypes"),
-    *("account", "residuals"),
+    *("account", "residuals", "solve", "sweep"),
     *("days", "mfu", "devices", "peak"),
+    "check",
     *("roofline", "waterfall", "regimes", "calibrate"),
     *("grade", "ask"),
     "checkpoint",
