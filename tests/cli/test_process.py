@@ -25,6 +25,7 @@ COMMANDS = (
     *("roofline", "waterfall", "regimes", "calibrate"),
     *("grade", "ask"),
     "checkpoint",
+    *("train", "memory", "fit"),
 )
 ROOT = Path(__file__).resolve().parents[2]
 MATMUL = "b d, d k -> b k"
