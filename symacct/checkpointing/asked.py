@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from symacct.accounting import Account
 from symacct.accounting.numbers import check_condition
-from symacct.checkpointing.chain import Chain, Run, Stage
+from symacct.checkpointing.chain import Chain, Run, Stage, as_times
 from symacct.checkpointing.derive import chain_of
 from symacct.errors import ConventionError, SizeError, UndefinedSizeError, one_of
 from symacct.expr import Size, as_size, collect_sizes, names_in, substitute
@@ -80,10 +80,12 @@ def asked_of(
         msg = f"unknown device {device!r} of what is kept; known: {one_of(DEVICES)}"
         raise ConventionError(msg)
     if isinstance(what, Account):
-        if layers is not None:
-            raise SizeError("an account has its layers already; layers= is for one stage that is repeated")
-        given = collect_sizes(sizes, axes or {}, what.names)
-        told: dict[str, Any] = {"device": device, "drop_scores": drop_scores, "sizes": given}
+        count = None if layers is None else as_size(layers, "layers")
+        known = [*what.names, *(names_in(count) if count is not None else ())]
+        given = collect_sizes(sizes, axes or {}, tuple(dict.fromkeys(known)))
+        if count is not None:
+            count = as_times(substitute(count, given))
+        told: dict[str, Any] = {"device": device, "drop_scores": drop_scores, "sizes": given, "layers": count}
         asked = _of_account(what, wrt, told)
     elif drop_scores:
         raise SizeError("only of an account it is known where attention scores are made; give stages without them")
@@ -102,10 +104,12 @@ def asked_of(
 
 def _of_account(account: Account, wrt: Sequence[str] | None, told: Mapping[str, Any]) -> Asked:
     found = {q: chain_of(account, q, wrt, **told) for q in QUANTITIES}
-    where = "between the turns of a repeat and inside them" if "inside" in told else "between the turns of a repeat"
+    blocks = "the turns of a repeat" if told["layers"] is None else f"{told['layers']} blocks like this one"
+    where = f"between {blocks}{' and inside them' if 'inside' in told else ''}"
     device = told["device"]
     cuts = (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}")
     title = account.title.partition("(")[0] or account.title
+    title = title if told["layers"] is None else f"{told['layers']} x {title}"
     chains = {q: d.chain.at(told["sizes"]) for q, d in found.items()}
     units = {q: account.unit(q) for q in QUANTITIES}
     return Asked(title, chains, units, cuts, found["flops"].every_cut, _open(account.conditions, told["sizes"]))

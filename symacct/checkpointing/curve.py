@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,6 +103,7 @@ def checkpoint_curve(
     device: str = "cpu",
     wrt: Sequence[str] | None = None,
     sizes: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], object] | None = None,
     **axes: Any,
 ) -> Curve:
     """Pareto curve of activation checkpointing: peak memory against recomputed FLOPs, in numbers.
@@ -113,6 +114,8 @@ def checkpoint_curve(
         As for `symacct.checkpoint`; every size needs a number.
     points
         About how many plans at most: where there are more, budgets apart by a constant factor are taken.
+    progress
+        Called after each plan with how many there are and about how many there will be.
 
     Returns
     -------
@@ -158,6 +161,8 @@ def checkpoint_curve(
         held = max(as_number(p.bytes) for p in peaks(build.parts, chain.outside))
         point = Point(held, again_of(numbers, cuts), tuple(cuts), sure)
         found = [p for p in found if p.again < point.again] + [point]
+        if progress is not None:
+            progress(len(found), points)
         below, further = held - numbers.unit, int(budget / step) * numbers.unit
         complete &= below <= further or held == least
         budget = min(below, max(further, least))

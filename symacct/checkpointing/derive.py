@@ -14,11 +14,11 @@ from typing import NamedTuple
 from symacct.accounting import Account
 from symacct.accounting.walk import graphs
 from symacct.backward import chosen_inputs, needing
-from symacct.checkpointing.chain import Chain, Run
+from symacct.checkpointing.chain import Chain, Run, unrolled
 from symacct.checkpointing.saved import Key, Terms, bytes_of, root, useful
 from symacct.checkpointing.stages import Found, Piece, run_of, stage_of, turns
 from symacct.errors import GraphError
-from symacct.expr import Expr, add, substitute, terms_of
+from symacct.expr import Expr, Size, add, substitute, terms_of
 from symacct.graph import Graph
 
 
@@ -53,6 +53,7 @@ def chain_of(
     quantity: str = "flops",
     wrt: Sequence[str] | None = None,
     *,
+    layers: Size | None = None,
     device: str = "cpu",
     drop_scores: bool = False,
     sizes: Mapping[str, Expr] | None = None,
@@ -60,23 +61,33 @@ def chain_of(
 ) -> Derived:
     """Return the chain of an account; amounts of work are its flops or matmul_flops.
 
-    The turns of a repeat are stages, or, `inside`, cut themselves; `sizes` say then how many turns there are.
+    The turns of a repeat are stages, or, `inside`, cut themselves; `sizes` say then how many turns there are. With
+    `layers` the account is one block of so many.
 
     Raises
     ------
     GraphError
-        Where nothing computes, for a conditional, and where scores are to be dropped and none are kept.
+        Where nothing computes, for a conditional, where scores are to be dropped and none are kept, and for a block
+        that does not return what it takes.
+    MixedUnitsError
+        Where work is in two units.
 
     """
     graph = account.graph
+    account.total(quantity)
     terms = Terms(account.dtypes, account.convention, quantity == "matmul_flops", drop_scores, device)
-    chosen = chosen_inputs(graph, wrt)
-    needs = needing(graph, [graph.tensors[i].name in chosen for i in graph.inputs])
     if not graph.ops or any(op.phase != "fwd" for op in graph.ops):
         what = "it has operations of a backward pass already" if graph.ops else "nothing is computed"
         msg = f"{account.title or 'this account'}: {what}; checkpoint the account of a forward pass"
         raise GraphError(msg)
-    derived = _Cutting(graph, needs, terms, sizes or {}, inside=inside).derived()
+    chosen = chosen_inputs(graph, wrt)
+    needs = [graph.tensors[i].name in chosen for i in graph.inputs]
+    if layers is None:
+        derived = _Cutting(graph, needing(graph, needs), terms, sizes or {}, inside=inside).derived()
+    else:
+        taken = _taken(graph)
+        needed = needing(graph, [need or i == taken for i, need in zip(graph.inputs, needs, strict=True)])
+        derived = _Cutting(graph, needed, terms, sizes or {}, inside=inside, carries=[taken]).repeated(layers)
     if drop_scores and not any(terms_of(run.again) for run in derived.chain.runs):
         fused = any(op.kind == "sdpa" for g in graphs(graph) for op in g.ops)
         why = "attention is fused and keeps none" if fused else "there is no softmax between two products"
@@ -85,15 +96,33 @@ def chain_of(
     return derived
 
 
+def _taken(graph: Graph) -> int:
+    """Return the input of a block that is repeated: the first that is no parameter, as the block returns it."""
+    given = [i for i in graph.inputs if graph.tensors[i].role != "param"]
+    if given and len(graph.outputs) == 1:
+        taken, returned = graph.tensors[given[0]], graph.tensors[graph.outputs[0]]
+        if (taken.shape, taken.dtype) == (returned.shape, returned.dtype):
+            return taken.id
+    msg = "layers= repeats a block that returns one tensor in the shape of its first input; this account does not"
+    raise GraphError(msg)
+
+
 class _Cutting:
     """A graph on its way to a chain."""
 
     def __init__(
-        self, graph: Graph, needs: set[int], terms: Terms, sizes: Mapping[str, Expr], *, inside: bool, taken: int = 0
+        self,
+        graph: Graph,
+        needs: set[int],
+        terms: Terms,
+        sizes: Mapping[str, Expr],
+        *,
+        inside: bool,
+        carries: Sequence[int] = (),
     ) -> None:
-        """Find where it is cut, and what is kept whatever is recomputed; the first `taken` inputs are carries."""
+        """Find where it is cut, and what is kept whatever is recomputed; `carries` are what the turn before made."""
         self.graph, self.needs, self.terms, self.sizes, self.inside = graph, needs, terms, sizes, inside
-        self.carries = {root(graph, i) for i in graph.inputs[:taken]}
+        self.carries = {root(graph, i) for i in carries}
         self.every_cut = True
         self.useful = useful(graph, needs)
         self.crossings = Crossings(graph, needs)
@@ -121,9 +150,20 @@ class _Cutting:
         outside |= {i: bytes_of(self.graph, i, self.terms.formats) for i in self.shared if isinstance(i, int)}
         return Derived(Chain(tuple(runs), add(outside.values())), self.every_cut)
 
+    def repeated(self, layers: Size) -> Derived:
+        """Return the chain of a block that is repeated; inside a block it is cut only where that is asked for."""
+        if not self.inside:
+            self.cuts, self.repeats = [0, len(self.graph.ops)], []
+        runs, outside = self.runs()
+        if len(runs) == 1:
+            runs = [runs[0]._replace(times=layers, block=True)]
+        else:
+            runs = [run._replace(block=True) for run in runs] * len(unrolled([runs[0]._replace(times=layers)]))
+        return Derived(Chain(tuple(runs), add(outside.values())), self.every_cut)
+
     def _turn(self, carry: int, body: Graph, needs: set[int]) -> tuple[list[Run], dict[Key, Expr]]:
         """Return the stages of one turn of a repeat."""
-        cutting = _Cutting(body, needs, self.terms, self.sizes, inside=False, taken=carry)
+        cutting = _Cutting(body, needs, self.terms, self.sizes, inside=False, carries=body.inputs[:carry])
         runs, outside = cutting.runs()
         self.every_cut &= cutting.every_cut
         return [run._replace(block=True) for run in runs], outside

@@ -14,7 +14,7 @@ from symacct.accounting.steps import counts_of, one_unit
 from symacct.backward.needs import is_float, wants
 from symacct.conventions import Convention, Work, matmul_work
 from symacct.dtypes import as_format, storage_bytes
-from symacct.errors import GraphError
+from symacct.errors import GraphError, UnknownOpError
 from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op
 from symacct.rules import Read, rule_of
@@ -64,11 +64,21 @@ def bytes_of(graph: Graph, tensor: int, formats: Formats) -> Expr:
 
 
 def useful(graph: Graph, needs: set[int]) -> frozenset[int]:
-    """Return the operations through which gradients come back from what a graph yields; others keep nothing for it."""
+    """Return the operations through which gradients come back from what a graph yields; others keep nothing for it.
+
+    Raises
+    ------
+    UnknownOpError
+        For an opaque operation of something that needs a gradient.
+
+    """
     reached = {i for i in graph.outputs if i in needs}
     found: set[int] = set()
     for op in reversed(graph.ops):
         wanted = wants(op, needs)
+        if op.kind == "opaque" and any(wanted):
+            what = f"what the opaque operation {op.label!r} keeps for its gradient is unknown"
+            raise UnknownOpError(f"{what}; detach its inputs, or write it out")
         if any(wanted) and not reached.isdisjoint(op.outputs):
             found.add(op.id)
             reached.update(i for i, want in zip(op.inputs, wanted, strict=True) if want)

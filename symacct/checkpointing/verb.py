@@ -41,7 +41,7 @@ def checkpoint(
     ----------
     what
         An account, of which the turns of a repeat are the blocks (without one, what lies between cuts at single
-        tensors); one `Stage` with `layers`; or a list of stages.
+        tensors); the account of one block, or one `Stage`, with `layers`; or a list of stages.
     strategy
         ``"none"``; ``"block"``: every block is recomputed by itself; ``"sqrt"``: segments of sqrt(n) of n blocks, the
         default; ``"even"``: of as many as hold least; ``"recursive"``: halves of halves; ``"input"``: every block from
@@ -55,7 +55,7 @@ def checkpoint(
         Instead of a strategy: bytes, as a number or as text (``"80 GB"``); the plan that executes the fewest operations
         again and never holds more.
     layers
-        How many equal stages there are, a number or a name.
+        How many equal blocks there are, a number or a name; the account of a block takes and returns one shape.
     early_stop
         Whether recomputation ends at the last tensor that a segment saves, as torch's does; else it runs all of it.
     device

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json as json_format
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from symacct.cli.options import Json, examples
-from symacct.cli.output import emit
+from symacct.cli.output import emit, progress
 from symacct.errors import ConventionError, FileError, nearest, one_of
 
 if TYPE_CHECKING:
@@ -71,8 +70,8 @@ def grade(
     reports = {"html": report, "csv": csv, "gradescope": gradescope}
     check_places([path for path in reports.values() if path], map(Path, (key, *answers)))
     submissions = read_submissions(answers, tuple(q.id for q in read.questions), key=key)
-    with _bar() as progress:
-        graded = grade_all(read, submissions, jobs=jobs or os.cpu_count() or 1, progress=progress)
+    with progress("grading") as tick:
+        graded = grade_all(read, submissions, jobs=jobs or os.cpu_count() or 1, progress=tick)
     _write(read, graded, {form: path for form, path in reports.items() if path}, lang)
     from symacct.grading.reports import to_json
 
@@ -130,20 +129,6 @@ def check_language(language: str) -> None:
     if language not in LANGUAGES:
         msg = f"no language {language[:60]!r}; known: {one_of(LANGUAGES)}.{nearest(language, LANGUAGES)}"
         raise ConventionError(msg)
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far the work is, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("grading", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @assignments.command(epilog=examples("ask examples/lecture/key.toml", "ask examples/lecture/key.toml --lang zh"))

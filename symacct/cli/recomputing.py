@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from symacct.cli.options import ConventionName, DtypeNames, Json, Latex, SizeWords, examples
-from symacct.cli.output import emit
+from symacct.cli.output import emit, progress
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.errors import ConventionError, SizeError
 
@@ -38,13 +38,16 @@ CurvePath: TypeAlias = Annotated[
 Whole: TypeAlias = Annotated[
     bool, typer.Option("--no-early-stop", help="Recompute segments whole, not to their last saved tensor.")
 ]
+Layers: TypeAlias = Annotated[
+    str | None, typer.Option("--layers", help="So many blocks like the one of the file: a number or a name.")
+]
 DeviceName: TypeAlias = Annotated[str, typer.Option("--device", help="What masks and statistics take: cpu or cuda.")]
 
 
 @recomputing.command(
     epilog=examples(
         "checkpoint graphs/deep_network.py --dtype fp32",
-        "checkpoint graphs/gpt2.py --strategy selective",
+        "checkpoint graphs/transformer.py --layers L --strategy selective",
         "checkpoint graphs/deep_network.py b=64 d=1024 L=1000 --budget 16MB",
         "checkpoint layers layers=L boundary=B*D residual=B*D --every k",
     )
@@ -57,6 +60,7 @@ def checkpoint(
     every: SegmentSize = None,
     stages: BlockNumbers = None,
     budget: Budget = None,
+    layers: Layers = None,
     curve: CurvePath = None,
     no_early_stop: Whole = False,
     device: DeviceName = "cpu",
@@ -73,7 +77,7 @@ def checkpoint(
     from symacct.checkpointing import checkpoint as plan_of
     from symacct.checkpointing.overview import overview
 
-    what, layers = _asked(file, sizes, convention, dtype)
+    what, layers = _asked(file, sizes, layers, convention, dtype)
     told: dict[str, Any] = {"layers": layers, "device": device, "early_stop": not no_early_stop}
     named = bool(strategy or every or stages or budget)
     if latex and not named:
@@ -95,7 +99,8 @@ def _print_curve(what: Any, path: str, told: dict[str, Any], *, as_json: bool) -
     from symacct.plot.style import check_path
 
     check_path(path)
-    found = checkpoint_curve(what, **told)
+    with progress("curve") as tick:
+        found = checkpoint_curve(what, progress=tick, **told)
     found.draw(path)
     emit(lambda: str(found), found.to_json, as_json=as_json)
 
@@ -103,14 +108,18 @@ def _print_curve(what: Any, path: str, told: dict[str, Any], *, as_json: bool) -
 AMOUNTS = ("boundary", "residual", "flops", "tail")
 
 
-def _asked(file: str, sizes: list[str] | None, convention: str, dtype: str) -> tuple[Any, str | None]:
-    """Return an account of a file, or one of equal layers and how many of them."""
+def _asked(
+    file: str, sizes: list[str] | None, layers: str | None, convention: str, dtype: str
+) -> tuple[Any, str | None]:
+    """Return an account of a file, or one of equal layers; and how many there are of it."""
     from symacct.checkpointing import Stage
     from symacct.worked import account_of_file
 
     given = read_sizes(sizes)
     if file != "layers":
-        return account_of_file(file, sizes=given, convention=convention, dtype=read_dtype(dtype)), None
+        return account_of_file(file, sizes=given, convention=convention, dtype=read_dtype(dtype)), layers
+    if layers is not None:
+        given["layers"] = layers
     if "layers" not in given or (unknown := [n for n in given if n not in ("layers", *AMOUNTS)]):
         told = f"unknown {unknown[0]!r}" if "layers" in given else "no layers="
         raise SizeError(f"{told}; equal layers have layers= and {', '.join(AMOUNTS)}, as in layers=L boundary=B*D")

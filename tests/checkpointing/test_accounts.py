@@ -10,7 +10,7 @@ import sympy
 
 import symacct as sa
 from symacct.checkpointing.derive import chain_of
-from symacct.errors import GraphError, SizeError
+from symacct.errors import GraphError, MixedUnitsError, UnknownOpError
 from symacct.expr import to_sympy
 
 GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
@@ -18,11 +18,11 @@ B, D, L = sympy.symbols("B D L")
 P = L * D**2
 
 
-def layers(body):
+def layers(body, **options):
     def network(x: "B D", w: "L D D"):
         return sa.repeat("L", body, x, xs=w)
 
-    return sa.account(network, params=["w"], dtype="fp32")
+    return sa.account(network, params=["w"], dtype="fp32", **options)
 
 
 RELU = layers(lambda x, w: sa.relu(x @ w))
@@ -230,5 +230,45 @@ def test_what_is_no_forward_pass_is_refused() -> None:
         sa.checkpoint(sa.account(choosing, params=["w"]), "block")
     with pytest.raises(GraphError, match="is no input"):
         sa.checkpoint(RELU, "block", wrt=["v"])
-    with pytest.raises(SizeError, match="an account has its layers already"):
-        sa.checkpoint(RELU, layers=3)
+    with pytest.raises(UnknownOpError, match="what the opaque operation 'mystery' keeps"):
+        sa.checkpoint(sa.account(mysterious, params=["w"]), "block")
+    with pytest.raises(MixedUnitsError, match="two units"):
+        sa.checkpoint(layers(lambda x, w: sa.relu(x @ w), convention="mac"), "block")
+
+
+def mysterious(x: "b d", w: "d d"):
+    return sa.opaque("mystery", [sa.relu(x @ w)], [x.shape])
+
+
+def test_a_block_by_itself_is_repeated() -> None:
+    def one(x: "B D", w: "D D"):
+        return sa.relu(x @ w)
+
+    account = sa.account(one, params=["w"], dtype="fp32")
+    for options in ({"strategy": "none"}, {"strategy": "sqrt"}, {"every": "k"}, {"strategy": "recursive"}):
+        ours, theirs = sa.checkpoint(account, layers="L", **options), sa.checkpoint(RELU, **options)
+        assert (ours.memory, ours.held, ours.recomputed) == (theirs.memory, theirs.held, theirs.recomputed)
+    sizes = {"B": 3, "D": 5}
+    best, wanted = (
+        sa.checkpoint(a, "least", sizes={**sizes, "L": 9}, **o) for a, o in ((account, {"layers": "L"}), (RELU, {}))
+    )
+    assert (best.memory, best.recomputed) == (wanted.memory, wanted.recomputed)
+    block = sa.load_worked(GRAPHS / "transformer.py").account(dtype="fp32")
+    whole = sa.load_worked(GRAPHS / "gpt2.py").account(dtype="fp32")
+    ours, theirs = (
+        sa.checkpoint(a, name, **o) for a, name, o in ((block, "none", {"layers": "L"}), (whole, "none", {}))
+    )
+    assert sympy.expand(ours.held).coeff(L) == sympy.expand(theirs.held).coeff(L)
+    with pytest.raises(GraphError, match="returns one tensor in the shape of its first input"):
+        sa.checkpoint(sa.account("b d, d k -> b k"), layers=3)
+
+
+@pytest.mark.parametrize("path", sorted(GRAPHS.glob("*.py")), ids=lambda path: path.stem)
+def test_every_worked_graph_keeps_what_its_residuals_are_and_computes_what_it_does(path: Path) -> None:
+    """Two ways to what is kept: stage by stage here, tensor by tensor in `Account.residuals`."""
+    account = sa.load_worked(path).account(dtype="bf16")
+    for device in ("cpu", "cuda"):
+        plan = sa.checkpoint(account, "none", device=device)
+        assert sa.same(plan.held, account.residuals(device=device).bytes)
+    assert sa.same(plan.forward, account.flops)
+    assert plan.recomputed == 0

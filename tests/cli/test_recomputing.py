@@ -36,6 +36,12 @@ def test_formulas_of_a_worked_graph(run) -> None:
     assert "4*b*d*(k**2 + L)/k" in one.out
 
 
+def test_layers_of_one_block(run) -> None:
+    ran = run("checkpoint", str(GRAPHS / "transformer.py"), "--layers", "L", "--strategy", "block")
+    assert ran.out.startswith("L x transformer\n")
+    assert "held by forward        2*L*b*d*s " in ran.out
+
+
 def test_one_plan_as_json_and_latex(run) -> None:
     asked = ["checkpoint", NETWORK, "b=4", "d=8", "L=6", "--dtype", "fp32", "--stages", "0,2-3"]
     data = json.loads(run(*asked, "--json").out)
