@@ -121,12 +121,14 @@ class Ledger:
 
     @cached_property
     def held(self) -> Held:
-        """What is alive when the forward pass is done, by whose it is."""
-        return self.held_at((max((op.id for op in self.step.graph.ops if op.phase == "fwd"), default=-1),))
+        """What the forward pass leaves for the backward one, and what lasts, by whose it is."""
+        first = next(op for op in self.step.graph.ops if op.phase == "bwd")
+        inside = self.held_at((first.id, 0, -1) if first.kind == "repeat" else (first.id,))
+        return {label: bytes for label, bytes in inside.items() if label.role not in ("backward", "gradients")}
 
     @cached_property
     def by_role(self) -> dict[str, Expr]:
-        """Bytes by role: what is alive at the end of the forward pass, and all gradients."""
+        """Bytes by role: what is alive between the passes, and all gradients."""
         done = {label: bytes for label, bytes in self.held_at(AFTER).items() if label.role == "gradients"}
         held = {**self.held, **done}
         found = {role: add(b for label, b in held.items() if label.role == role) for role in ROLES}
@@ -189,11 +191,13 @@ class Ledger:
         if not self.names:
             return str(self.at())
         rows = [[role, to_text(bytes)] for role, bytes in self.by_role.items()]
-        lasts = add(bytes for role, bytes in self.by_role.items() if role in LASTING)
+        lasting = [role for role in LASTING if role in self.by_role]
+        lasts = add(self.by_role[role] for role in lasting)
         peaks = [[p.phase, p.where, to_text(add((p.bytes, -lasts)))] for p in self.peaks[:SHOWN]]
         more = len(self.peaks) - SHOWN
         told = f"\n and {more} more candidates; give sizes, or see .peaks" if more > 0 else ""
-        head = ["peak in", "right after", f"bytes besides {one_of(role for role in LASTING if role in self.by_role)}"]
+        besides = f"bytes besides {one_of(lasting)}" if lasting else "bytes, all together"
+        head = ["peak in", "right after", besides]
         return f"{table(['memory', 'bytes'], rows)}\n\n{table(head, peaks)}{told}"
 
     __repr__ = __str__

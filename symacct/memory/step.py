@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from symacct.accounting import Formats
 from symacct.dtypes import AnyFormat, Policy, as_format, storage_bytes
 from symacct.expr import Expr, Size, add, evaluate, multiply
 from symacct.graph import Graph, Op, Tensor
@@ -51,9 +52,11 @@ class Step:
     optimizer
         What it updates the parameters with, None for no update.
     kernel
-        How the update runs, which decides what it makes.
+        How the update runs, which decides what it makes; empty where that is not known.
     micro_batches
         How often the graph runs before an update.
+    formats
+        Those of an account, where these say what format a tensor has and not the policy.
     """
 
     graph: Graph
@@ -63,6 +66,7 @@ class Step:
     optimizer: Optimizer | None
     kernel: str
     micro_batches: Size = 1
+    formats: Formats | None = None
 
     @property
     def added_up(self) -> bool:
@@ -84,6 +88,8 @@ class Step:
         """Return the storage format of a tensor of the graph."""
         if tensor.dtype is not None:
             return as_format(tensor.dtype)
+        if self.formats is not None:
+            return self.formats.of(tensor)
         if role == "parameters":
             return self.policy.of("param")
         return self.policy.of("logits" if role == "logits" else "act")
@@ -154,7 +160,7 @@ class Storages:
     def temporaries(self) -> list[dict[Label, Expr]]:
         """Return what the update makes and holds at once: of all parameters together, or of one after the other."""
         step = self.step
-        if step.optimizer is None:
+        if step.optimizer is None or not step.kernel:
             return [{}]
         together = step.kernel != "forloop"
         made: list[dict[Label, Expr]] = []

@@ -98,7 +98,10 @@ def muon(*, iterations: int = 5) -> Optimizer:
 
     def small(shape: Shape) -> Shape | None:
         sides = _matrix(shape)
-        return (_sides(*sides)[0],) * 2 if sides else None
+        try:
+            return (_sides(*sides)[0],) * 2 if sides else None
+        except InconclusiveError:
+            return sides  # s*s is at most r*c
 
     state = (Buffer("momentum_buffer", _whole), *_VECTORS)
     in_bf16 = [Buffer("x", _whole, "bf16"), Buffer("next x", _whole, "bf16")]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from symacct.accounting import Account
 from symacct.accounting.gradients import passes
 from symacct.accounting.numbers import together
 from symacct.accounting.render import formats, notes
-from symacct.errors import ConventionError, InconclusiveError
+from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, UnknownOpError
 from symacct.expr import Expr, Sympy, add, evaluate, multiply, to_json, to_latex, to_text
 from symacct.memory import Ledger
 from symacct.memory.largest import Accumulation
@@ -142,10 +143,33 @@ class Training:
         """
         return rule_of_thumb(self, tokens, without)
 
-    def step_total(self, quantity: str) -> Expr:
-        """Return a total of the whole step: both passes for every micro-batch, and the update."""
+    def step_total(self, quantity: str, sizes: Mapping[str, int] | None = None) -> Expr:
+        """Return a total of the whole step: both passes for every micro-batch, and the update.
+
+        Raises
+        ------
+        MixedUnitsError
+            Under ``mac``, where passes are multiply-accumulates and the update is operations.
+        UnknownOpError
+            For an optimizer that was read from code: what it executes is not known.
+
+        """
         passes = multiply(self.update.step.micro_batches, self.total.total(quantity))
-        return add((passes, self.update.total(quantity)))
+        update = self.update.total(quantity, sizes)
+        if update != 0 and self.total.unit(quantity) == "MAC":
+            msg = f"the passes are {passes} MAC and the update is {update} FLOP: two units, not one number"
+            raise MixedUnitsError(msg)
+        return add((passes, update))
+
+    def _known(self, total: Callable[[str], Expr], quantity: str, write: Callable[[Expr], Any]) -> Any:
+        """Write a total, or nothing where it is not known."""
+        try:
+            return write(total(quantity))
+        except (InconclusiveError, MixedUnitsError, UnknownOpError):
+            return None
+
+    def _told(self, total: Callable[[str], Expr], quantity: str) -> str:
+        return self._known(total, quantity, to_text) or "not known"
 
     def accumulation(
         self, axis: str, batch: int, memory: Any, *, sizes: Mapping[str, Any] | None = None, **axes: Any
@@ -195,15 +219,18 @@ class Training:
 
         """
         memory = self.memory.at(sizes=sizes, **axes)
-        totals: dict[str, dict[str, Expr]] = {
+        totals: dict[str, dict[str, Expr | None]] = {
             phase: {q: a.total(q) for q in TOTALS} for phase, a in self.phases.items()
         }
         if self.update.step.optimizer is not None:
-            totals["update"] = {q: self.update.total(q) for q in TOTALS}
-            totals["step"] = {q: self.step_total(q) for q in TOTALS}
+            for phase, total in (("update", self.update.total), ("step", self.step_total)):
+                totals[phase] = {q: self._known(partial(total, sizes=memory.sizes), q, _as_it_is) for q in TOTALS}
         units = {q: self.total.unit(q) for q in TOTALS}
         found = {
-            phase: {q: Quantity(evaluate(amount, memory.sizes), units[q]) for q, amount in along.items()}
+            phase: {
+                q: None if amount is None else Quantity(evaluate(amount, memory.sizes), units[q])
+                for q, amount in along.items()
+            }
             for phase, along in totals.items()
         }
         return StepFigures(found, memory)
@@ -222,8 +249,8 @@ class Training:
             "title": self.total.title,
             "gradients": self.total.gradients,
             **{phase: {q: to_json(a.total(q)) for q in TOTALS} for phase, a in self.phases.items()},
-            "update": {q: to_json(self.update.total(q)) for q in TOTALS},
-            "step": {q: to_json(self.step_total(q)) for q in TOTALS},
+            "update": {q: self._known(self.update.total, q, to_json) for q in TOTALS},
+            "step": {q: self._known(self.step_total, q, to_json) for q in TOTALS},
             "micro_batches": to_json(self.update.step.micro_batches),
             "memory": self.memory.to_json(),
             "convention": self.account.convention.to_json(),
@@ -236,8 +263,8 @@ class Training:
         """Print the totals by phase; with an optimizer also the update, the whole step and its memory."""
         rows = [[phase, *(to_text(a.total(q)) for q in TOTALS)] for phase, a in self.phases.items()]
         if self.update.step.optimizer is not None:
-            rows.append(["update", *(to_text(self.update.total(q)) for q in TOTALS)])
-            rows.append(["step", *(to_text(self.step_total(q)) for q in TOTALS)])
+            rows.append(["update", *(self._told(self.update.total, q) for q in TOTALS)])
+            rows.append(["step", *(self._told(self.step_total, q) for q in TOTALS)])
         under = ("convention", "dtype", "traffic", "gradients")
         said = [[word, text] for word, text in notes(self.total) if word in under]
         memory = "" if self.update.step.optimizer is None else f"{self.memory}\n\n"
@@ -245,6 +272,10 @@ class Training:
         return f"{table(['phase', *TOTALS], rows, self.total.title)}\n\n{memory}{table(['under', ''], said)}"
 
     __repr__ = __str__
+
+
+def _as_it_is(amount: Expr) -> Expr:
+    return amount
 
 
 def training(

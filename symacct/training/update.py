@@ -13,8 +13,8 @@ from symacct.backward import Joint
 from symacct.conventions import Convention, Work, matmul_work
 from symacct.dtypes import Policy, policy_of
 from symacct.errors import ConventionError
-from symacct.expr import Expr, add, as_size, collect_sizes, divide, multiply, to_text
-from symacct.memory import Ledger, Step, static_entries
+from symacct.expr import Expr, add, as_size, collect_sizes, divide, multiply, substitute, to_text
+from symacct.memory import Ledger, Parameter, Step, static_entries
 from symacct.memory.largest import Accumulation, accumulation
 from symacct.optimizers import KERNELS, Optimizer, optimizer
 
@@ -34,23 +34,26 @@ class Update:
         """What each of n mean losses is multiplied with, ``1/n``, so that gradients add up to that of the mean."""
         return divide(1, self.step.micro_batches)
 
-    @property
-    def works(self) -> list[Work]:
-        """What the optimizer executes, parameter by parameter, and the additions of gradients to those before."""
-        step = self.step
-        added = [{("add", "points"): multiply(add((step.micro_batches, -1)), p.numel)} for p in step.trained]
-        found: list[Work] = [work for work in added if work["add", "points"] != 0]
-        if step.optimizer is not None:
-            for p in step.trained:
+    def works(self, sizes: Mapping[str, int] | None = None) -> list[Work]:
+        """Return what is executed, parameter by parameter: the optimizer's work, and additions of gradients.
+
+        At given sizes also where the sizes decide what is executed, as with Muon.
+        """
+        step, found = self.step, list[Work]()
+        for p in step.trained if sizes is None else [_in_numbers(p, sizes) for p in step.trained]:
+            added = multiply(add((step.micro_batches, -1)), p.numel)
+            if added != 0:
+                found.append({("add", "points"): added})
+            if step.optimizer is not None:
                 work = step.optimizer.work(p.shape)
                 found.append({key: multiply(p.copies, amount) for key, amount in work.items()})
         return found
 
-    def total(self, quantity: str) -> Expr:
+    def total(self, quantity: str, sizes: Mapping[str, int] | None = None) -> Expr:
         """Return the operations, or the bytes moved: what lasts is read, and all but gradients written, once."""
         if quantity == "bytes":
             return self.bytes
-        works = [matmul_work(work) for work in self.works] if quantity == "matmul_flops" else self.works
+        works = [matmul_work(w) if quantity == "matmul_flops" else w for w in self.works(sizes)]
         return one_unit(counts_of(works, self.convention), self.convention)
 
     @cached_property
@@ -97,6 +100,11 @@ class Update:
         return accumulation((once, several), axis, batch, memory, {n: int(s) for n, s in given.items()})  # type: ignore[arg-type]
 
 
+def _in_numbers(p: Parameter, sizes: Mapping[str, int]) -> Parameter:
+    shape = tuple(substitute(size, sizes) for size in p.shape)
+    return Parameter(p.name, shape, substitute(p.copies, sizes))  # type: ignore[arg-type] # sizes stay sizes
+
+
 def updated(
     account: Account, both: Joint, optimizer_: Any, policy: Any, *, kernel: str | None, micro_batches: Any
 ) -> Update:
@@ -119,6 +127,7 @@ def updated(
         chosen,
         _kernel(chosen, kernel),
         as_size(micro_batches, "accumulate"),
+        account.dtypes if policy is None else None,
     )
     return Update(step, account.convention)
 

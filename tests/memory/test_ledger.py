@@ -214,3 +214,59 @@ def test_published_memory_of_megatron():
     models = ((48, 6144, 8), (96, 12288, 64), (105, 20480, 280), (128, 25600, 512))
     found = [12 * layers * h * h * each / ranks / 2**30 for layers, h, ranks in models]
     assert found == [45.5625, 45.5625, 31.640625, 32.958984375]
+
+
+def test_turns_as_a_number():
+    """Twenty layers as a number are the form at L = 20."""
+
+    def twenty(x: "b d", w: "20 d d"):
+        return sa.repeat(20, lambda h, w: sa.relu(h @ w), x, xs=w)
+
+    memory = sa.account(twenty, params=["w"]).training(optimizer="adamw", policy="bf16").memory
+    form = DEEP.training(optimizer="adamw", policy="bf16").memory
+    assert int(memory.at(b=3, d=5).peak) == int(form.at(b=3, d=5, L=20).peak)
+
+
+def test_frozen_parameters_have_no_gradient_and_no_state():
+    def lora(x: "b d", w: "d k", a: "d r", b: "r k"):
+        return x @ w + (x @ a) @ b
+
+    memory = sa.account(lora, params=["w", "a", "b"]).training("a b", optimizer="adamw", policy="bf16-master").memory
+    assert sa.same(memory.roles["parameters"], "2*(d*k + d*r + r*k)")
+    assert sa.same(memory.roles["gradients"], "2*(d*r + r*k)")
+    assert sa.same(memory.roles["master copies"], "4*(d*r + r*k)")
+    assert sa.same(memory.roles["optimizer state"], "8*(d*r + r*k)")
+    assert sa.same(memory.roles["activations"], "2*b*r")
+
+
+def test_an_optimizer_that_was_read_has_memory_and_no_operations():
+    torch = pytest.importorskip("torch")
+    step = DEEP.training(optimizer=torch.optim.AdamW, policy="torch-bf16")
+    assert sa.same(step.memory.roles["optimizer state"], "4*L*d^2 + 4*L")
+    assert "not known" in str(step)
+    assert step.to_json()["update"]["flops"] is None
+    assert step.at(b=2, d=3, L=7).totals["update"]["flops"] is None
+
+
+def test_what_muon_executes_is_known_in_numbers():
+    step = MLP.training(optimizer="muon", policy="bf16")
+    assert "not known" in str(step)
+    found = step.at(b=2, d=3, f=5, k=4).totals["update"]["matmul_flops"]
+    assert int(found) == 5 * (4 * 9 * 5 + 2 * 27) + 5 * (4 * 16 * 5 + 2 * 64)
+
+
+def test_macs_and_the_operations_of_an_update_are_not_added():
+    step = sa.account("b d, d k -> b k", convention="mac").training(optimizer="sgd")
+    assert step.step_total("flops") == 2 * step.forward.total("flops") + step.forward.total("flops")
+    trained = sa.account(lambda x, w: x @ w, x="b d", w="d k", params=["w"], convention="mac").training(optimizer="sgd")
+    with pytest.raises(SymacctError, match="two units"):
+        trained.step_total("flops")
+
+
+def test_formats_of_the_account_where_no_policy_is_asked_for():
+    def layer(x: "b d", w: "d k"):
+        return sa.relu(x @ w)
+
+    memory = sa.account(layer, params=["w"], dtype={"w": "fp8", "act": "fp32"}).training().memory
+    assert sa.same(memory.roles["parameters"], "d*k")
+    assert sa.same(memory.roles["logits"], "4*b*k")

@@ -1,0 +1,90 @@
+"""`symacct train`, `memory` and `fit`: what they print, as text and as JSON, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+DEEP = str(Path(__file__).parents[2] / "graphs" / "deep_network.py")
+
+
+def test_train_prints_phases_update_and_memory(run):
+    code, out, _ = run("train", DEEP, "--optimizer", "adagrad", "--policy", "bf16", "b=2", "d=4", "L=3")
+    assert code == 0
+    for row in ("update     336 FLOP", "peak 432 B, backward", "optimizer state   192 B"):
+        assert row in out
+
+
+def test_train_in_names(run):
+    out = run("train", DEEP, "--accumulate", "4").out
+    assert "17*L*d**2" in out
+    assert "each mean loss times 1/4" in out
+    assert "where L >= 6" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_train_as_json(run):
+    data = json.loads(run("train", DEEP, "b=2", "d=4", "L=3", "--json").out)
+    assert data["totals"]["update"]["flops"] == str(14 * 48)
+    assert data["memory"]["peak"] == sum(t["bytes"] for t in data["memory"]["held"])
+    names = json.loads(run("train", DEEP, "--json").out)
+    assert names["memory"]["roles"]["optimizer state"]["text"] == "8*L*d**2"
+
+
+@pytest.mark.parametrize(("by", "row"), [("tensor", "sum of weights"), ("dtype", "fp32"), ("module", "block")])
+def test_memory_by_group(run, by, row):
+    code, out, _ = run("memory", DEEP, "--optimizer", "adagrad", "b=2", "d=4", "L=3", "--by", by)
+    assert (code, row in out) == (0, True)
+
+
+def test_the_largest_batch_and_its_parts(run):
+    assert "b <= 3,344 in 300.000 MB" in run("memory", DEEP, "d=1024", "L=16", "--largest", "b", "--in", "300 MB").out
+    parts = run("memory", DEEP, "d=64", "L=16", "--largest", "b", "--in", "4 MB", "--batch", "4096").out
+    assert parts.startswith("4 micro-batches of b = 1024")
+
+
+def test_memory_as_a_picture(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "memory.svg"
+    assert run("memory", DEEP, "b=2", "d=4", "L=3", "--picture", str(path)).code == 0
+    assert "optimizer state" in path.read_text()
+
+
+@pytest.mark.claim("S9", "S10")
+def test_fit_is_the_largest_model_of_the_lecture(run):
+    out = run("fit", "devices=8", "memory=80 GB").out
+    assert out.startswith("at most 53,333,333,333 parameters: an upper bound")
+    assert "at most 57,266,230,613 parameters" in out
+    assert json.loads(run("fit", "params=70B", "memory=80 GB", "--json").out)["value"]["text"] == "11"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("train", "b d, d k -> b k"), "no file of Python"),
+        (("train", "nowhere.py"), "no file"),
+        (("train", DEEP, "--optimizer", "adamx"), "Did you mean 'adam"),
+        (("train", DEEP, "--policy", "bf-16"), "torch-bf16"),
+        (("train", DEEP, "--policy", "param=bf16,grads=fp32"), "Did you mean 'grad'"),
+        (("train", DEEP, "--kernel", "slow"), "fused, foreach, forloop"),
+        (("train", DEEP, "--accumulate", "0"), "'accumulate'"),
+        (("train", DEEP, "z=3"), "'z'"),
+        (("memory", DEEP, "--by", "tensor"), "still names"),
+        (("memory", DEEP, "--largest", "b"), "--in"),
+        (("memory", DEEP, "d=4", "L=3", "--largest", "z", "--in", "1 GB"), "'z'"),
+        (("memory", DEEP, "b=2", "d=4", "L=3", "--picture", "memory.txt"), ".svg"),
+        (("memory", DEEP, "d=64", "L=8", "--largest", "b", "--in", "100 B", "--batch", "8"), "not even b = 1"),
+        (("fit", "devices=8"), "give two"),
+        (("fit", "devices=8", "speed=3"), "'speed'"),
+        (("fit", "devices=8", "memory=80 GB", "--stage", "7"), "stage 7"),
+        (("fit", "devices=8", "memory=80 GB", "--optimizer", "adafactor"), "rows"),
+    ],
+)
+def test_what_is_asked_wrongly(run, words, why):
+    code, out, err = run(*words)
+    assert code == 2
+    assert why in err
+    assert err.startswith("symacct: ")
+    assert not out
