@@ -85,12 +85,13 @@ def _cuda(device: str) -> Clock:
     scratch = torch.empty(4 * cache, dtype=torch.uint8, device=device)
 
     def seconds(call: Call) -> float:
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize(device)
-        return float(start.elapsed_time(end)) / 1e3
+        with torch.cuda.device(device):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            call()
+            end.record()
+            torch.cuda.synchronize(device)
+            return float(start.elapsed_time(end)) / 1e3
 
     def flush() -> None:
         # waits for what ran before; what follows is enqueued while this still runs, so launching it costs no time

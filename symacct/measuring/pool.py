@@ -16,7 +16,7 @@ COPIES = 32
 
 
 def device_of(inputs: Sequence[Any]) -> str | None:
-    """Return the kind of device that tensors are on, None where there are none.
+    """Return the device that tensors are on, None where there are none.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def device_of(inputs: Sequence[Any]) -> str | None:
         For tensors on several devices.
 
     """
-    found = {t.device.type for t in inputs if hasattr(t, "device")}
+    found = {str(t.device) for t in inputs if hasattr(t, "device")}
     if len(found) > 1:
         msg = f"the inputs are on several devices: {', '.join(sorted(found))}; put them on one"
         raise ShapeError(msg)

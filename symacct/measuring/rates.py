@@ -25,7 +25,7 @@ LARGEST = 16384
 ELEMENTS = {"cpu": 2**16, "cuda": 2**20}
 """So many elements of element-wise work stay in the caches."""
 
-FMA_CHAIN = 1024
+FMA_CHAIN, CALLS = 1024, 64
 ARRAY = 2**27
 """Bytes, at least, of the arrays that go to and from memory."""
 ARRAY = 2**27
@@ -113,32 +113,45 @@ def vector_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
     for name, weight, call in kernels:
         yield rate("vector", name, weight * n, "FLOP/s", measure(call, device=device, cold=False, seconds=seconds))
     if clock.device == "cuda":
-        chain = _chain(torch)
+        chain = _chain(torch, "y * T(0.999) + x", FMA_CHAIN)
         took = measure(lambda: chain(x), device=device, cold=False, seconds=seconds)
         yield rate("vector", "chain of multiply-adds", 2 * FMA_CHAIN * n, "FLOP/s", took)
 
 
+FUNCTIONS = {
+    "exp": "exp(y * T(0.5))",
+    "log": "log(y + T(2))",
+    "tanh": "tanh(y)",
+    "erf": "erf(y)",
+    "sigmoid": "T(1) / (T(1) + exp(-y))",
+    "sqrt": "sqrt(y + T(1))",
+    "gelu": "T(0.5) * y * (T(1) + tanh(T(0.7978845608) * (y + T(0.044715) * y * y * y)))",
+}
+"""The functions that have a weight and a kernel in torch, and what a call is in a chain of them on CUDA."""
+
+
 def function_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
-    """Yield calls a second of the functions that have a weight, in fp32 on what the caches hold."""
+    """Yield calls a second in fp32: on a CPU on what the caches hold, on CUDA in chains in registers."""
     torch = import_torch()
     n = ELEMENTS[clock.device]
     (x,) = _random(1, (n,), "fp32", device)
     x = x.abs() + 0.1
-    kernels: dict[str, Call] = {
-        **{name: partial(getattr(torch, name), x) for name in ("exp", "log", "tanh", "erf", "sigmoid", "sqrt")},
-        "gelu": lambda: torch.nn.functional.gelu(x, approximate="tanh"),
-    }
-    for name, call in kernels.items():
-        yield rate("function", name, n, "calls/s", measure(call, device=device, cold=False, seconds=seconds))
+    for name, body in FUNCTIONS.items():
+        if clock.device == "cuda":
+            calls, call = CALLS, partial(_chain(torch, body, CALLS), x)
+        else:
+            calls, call = 1, partial(getattr(torch, name, torch.nn.functional.gelu), x)
+        took = measure(call, device=device, cold=False, seconds=seconds)
+        yield rate("function", name, calls * n, "calls/s", took)
 
 
-def _chain(torch: Any) -> Any:
-    """Return a CUDA kernel that does many dependent multiply-adds an element; torch compiles it when first called."""
-    source = (
-        "template <typename T> T chain(T x) { T y = x; "
-        f"for (int i = 0; i < {FMA_CHAIN}; ++i) y = y * T(0.999) + x; return y; }}"
-    )
-    return torch.cuda.jiterator._create_jit_fn(source)  # noqa: SLF001 # the one way to a kernel of one's own without a compiler
+def _chain(torch: Any, body: str, times: int) -> Any:
+    """Return a CUDA kernel that works out `body` many times an element, each from the one before.
+
+    torch compiles it when it is first called; it is the one way to a kernel of one's own without a compiler.
+    """
+    loop = f"for (int i = 0; i < {times}; ++i) y = {body};"
+    return torch.cuda.jiterator._create_jit_fn(f"template <typename T> T chain(T x) {{ T y = x; {loop} return y; }}")  # noqa: SLF001
 
 
 def memory_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:

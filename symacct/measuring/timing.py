@@ -100,7 +100,7 @@ def measure(
 def _where(result: Any) -> str:
     """Return on which device a result is: of a tensor, or the first in a tuple."""
     first = result[0] if isinstance(result, tuple | list) and result else result
-    kind = getattr(getattr(first, "device", None), "type", "cpu")
+    kind = getattr(first, "device", "cpu")
     torch = sys.modules.get("torch")
     idle = torch is None or not torch.cuda.is_initialized()
     return str(kind) if first is not None or idle else "cuda"

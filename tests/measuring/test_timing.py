@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from collections.abc import Callable, Iterator
@@ -161,6 +162,7 @@ class FakeCuda:
         self.uint8 = "uint8"
         self.cuda = SimpleNamespace(
             is_available=lambda: True,
+            device=contextlib.nullcontext,
             get_device_properties=lambda _d: SimpleNamespace(L2_cache_size=50, uuid="u-1"),
             synchronize=lambda _d: self.log.append("synchronize"),
             Event=self.event,
