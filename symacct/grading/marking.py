@@ -89,7 +89,8 @@ def _judged(chunks: Sequence[tuple[Question, list[str]]], jobs: int) -> Iterator
     # spawned, not forked: a progress bar has a thread, and a fork of threads can hang
     processes = ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=get_context("spawn"), initializer=_begin_process)
     try:
-        asked = {processes.submit(judge_all, question, answers): question.id for question, answers in chunks}
+        with _interrupts_ignored():
+            asked = {processes.submit(judge_all, question, answers): question.id for question, answers in chunks}
         for done in as_completed(asked):
             yield asked[done], done.result()
     except BrokenProcessPool:
@@ -99,9 +100,21 @@ def _judged(chunks: Sequence[tuple[Question, list[str]]], jobs: int) -> Iterator
         processes.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let processes that start here leave Ctrl-C to this one, which hears it again afterwards."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _begin_process() -> None:
-    """Leave Ctrl-C to the process that asks, and bound the memory of this one where the system can."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Bound the memory of a process that judges, where the system can."""
     if importlib.util.find_spec("resource"):
         import resource
 

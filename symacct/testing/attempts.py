@@ -18,7 +18,7 @@ MODULE_COUNTS = ("matmul_flops", "params")
 
 @dataclass(frozen=True, slots=True)
 class OwnFunction:
-    """A function of this process, with the methods of a `StudentFunction`."""
+    """A function or module of this process, with the methods of a `StudentFunction`."""
 
     function: Callable[..., Any]
 
@@ -27,9 +27,17 @@ class OwnFunction:
         """Return what it is called."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a module itself, not what makes one."""
+        return hasattr(self.function, "forward") and not isinstance(self.function, type)
+
     def parameters(self) -> dict[str, bool]:
         """Return its parameters by name, and whether each must be given."""
-        return student_process.parameters(self.function)
+        try:
+            return {} if self.is_module else student_process.parameters(self.function)
+        except (TypeError, ValueError) as error:
+            raise StudentError(f"{self.name}: {error}") from None
 
     def call(self, arguments: Mapping[str, int]) -> Number:
         """Return its value for arguments by name; what it raises comes as a `StudentError`."""
@@ -41,7 +49,8 @@ class OwnFunction:
     def count(self, arguments: Mapping[str, int], inputs: Mapping[str, Any]) -> dict[str, int]:
         """Return what the module that it makes executes."""
         try:
-            return student_process.count_module(self.function, arguments, inputs)
+            make = (lambda: self.function) if self.is_module else self.function
+            return student_process.count_module(make, arguments, inputs)
         except Exception as error:
             raise StudentError(f"{type(error).__name__}: {error}") from error
 
@@ -73,7 +82,10 @@ def attempt(
 
     """
     if inputs and of not in MODULE_COUNTS:
-        msg = f"of a module {of!r} is not counted; give of='matmul_flops' or of='params'"
+        msg = f"of a module {of!r} is not counted; matmul_flops and params are"
+        raise SymacctError(msg)
+    if not inputs and isinstance(function, OwnFunction) and function.is_module:
+        msg = f"{function.name} is a module: give the shapes of what it takes, such as inputs={{'x': 'B D'}}"
         raise SymacctError(msg)
     sizes_given = {name: _over(names, text) for name, text in arguments.items()}
     given = _matched(function, names, sizes_given, every=not inputs)

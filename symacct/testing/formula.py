@@ -30,7 +30,7 @@ def assert_formula(
     student: Callable[..., Any] | StudentFunction | str | Path,
     truth: Any,
     *,
-    of: str = "flops",
+    of: str | None = None,
     arguments: Mapping[str, str] | None = None,
     inputs: Mapping[str, Any] | None = None,
     execute: bool | None = None,
@@ -44,15 +44,16 @@ def assert_formula(
     Parameters
     ----------
     student
-        A function of sizes, ``def flops(B, D, K): ...``; with `inputs`, a class or function that makes a
-        ``torch.nn.Module`` of sizes, whose execution is counted. ``"alice.py:flops"``, or a function of a `Student`,
+        A function of sizes, ``def flops(B, D, K): ...``; with `inputs`, a ``torch.nn.Module``, or a class or function
+        that makes one of sizes, whose execution is counted. ``"alice.py:flops"``, or a function of a `Student`,
         runs in a process of its own with limits; a function given as such runs here.
     truth
         A formula (text or sympy), a pattern (text with ``->``), a graph, an account, an annotated function, a
         `Worked`, or the path of a worked file (which is executed here).
     of
         Which quantity of a pattern, a graph or a worked file: ``"flops"``, ``"matmul_flops"``, ``"bytes"``,
-        ``"intensity"``. Of a module: ``"matmul_flops"`` (as torch's counter sees them) or ``"params"``.
+        ``"intensity"``; ``"flops"`` by default. Of a module: ``"matmul_flops"`` (the default, as torch's counter sees
+        them) or ``"params"``.
     arguments
         What is given for an argument that is called unlike the truth's size: ``{"batch": "B", "d_model": "h*k"}``.
     inputs
@@ -94,6 +95,7 @@ def assert_formula(
     AssertionError: <lambda>(b=2, d=3, k=4) gives 24, 1/2 of the truth 2*b*d*k = 48
 
     """
+    of = of or ("matmul_flops" if inputs else "flops")
     held_against = truth_of(truth, of, options, execute=execute)
     with contextlib.ExitStack() as processes:
         if isinstance(student, str | Path):

@@ -104,6 +104,12 @@ def test_sizes_meet_the_conditions_of_the_truth() -> None:
     assert_formula(lambda b, h, k: 4 * b * h * (k // 2), account, of="bytes")
 
 
+def test_what_has_no_parameters_by_name() -> None:
+    for function in (max, lambda *sizes: sum(sizes), lambda n, /: n):
+        with pytest.raises(StudentError, match=r"cannot be given by name|no signature"):
+            assert_formula(function, "2*n")
+
+
 def test_options_belong_to_patterns() -> None:
     assert_formula(lambda b, d, k: b * k * (2 * d - 1), "b d, d k -> b k", convention="exact")
     assert_formula(lambda b, d, k: 4 * (b * d + d * k + b * k), "b d, d k -> b k", of="bytes", dtype="fp32")
@@ -187,8 +193,12 @@ class TestExecuted:
         assert_formula(Mlp, "2*D*F", of="params", inputs={"x": "3 D"}, examples=20)
         with pytest.raises(AssertionError, match=r"\(B=2, D=3, F=4, T=5\) gives 240, 1/2 of the truth"):
             assert_formula(lambda D, F: Mlp(D, F, parts=2), "4*B*T*D*F", of="matmul_flops", inputs=shapes)
-        with pytest.raises(SymacctError, match="of a module 'flops' is not counted"):
-            assert_formula(Mlp, "4*B*T*D*F", inputs=shapes)
+        assert_formula(Mlp, "4*B*T*D*F", inputs=shapes, examples=5)
+        assert_formula(Mlp(3, 5), "4*B*T*15", inputs={"x": "B T 3"}, examples=5)
+        with pytest.raises(SymacctError, match="of a module 'flops' is not counted; matmul_flops and params are"):
+            assert_formula(Mlp, "4*B*T*D*F", of="flops", inputs=shapes)
+        with pytest.raises(SymacctError, match="Mlp is a module: give the shapes"):
+            assert_formula(Mlp(3, 5), "4*B*T*15")
         with pytest.raises(AssertionError, match=r"made Tensor, not a torch\.nn\.Module"):
             assert_formula(lambda D: 2 * torch.ones(D), "D", of="params", inputs=shapes | {"x": "D"})
 
