@@ -63,7 +63,9 @@ def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Findi
         return None
     if "MAC" in given and "FLOP" in asked:
         return Finding("macs_for_flops", reading.unit)
-    if not given:  # a count, as tokens for sequences: the number decides
+    if reading.unknown or names_in(reading.tree):  # n elements over bytes a second are seconds
+        given = {name: power for name, power in given.items() if power > 0}
+    if not given or given == asked:  # a count, as tokens for sequences: the number decides
         return None
     per_second = {**asked, "s": asked.get("s", 0) - 1}
     loose = {**given, "s": given.get("s", 0) - 1}

@@ -36,6 +36,8 @@ class _Way(NamedTuple):
 
     tight: bool = True
     whole: bool = False
+    last: bool = False
+    """Whether of a number and what it is about, ``1.24e7 s ≈ 144 days``, the latter is read."""
     sides: bool = False
     """Whether a slash divides all that is before it by all that is behind."""
     convert: bool = True
@@ -104,6 +106,8 @@ def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
         ways.append(_Way(whole=True))
     if any(w.code == "ambiguous_division" for w in main.warnings):
         ways.append(_Way(tight=False))
+    if len(source.statement.formulas) > 1 and source.statement.formulas[-1][0] == "≈":
+        ways.append(_Way(last=True))
     if main.unit and source.wanted is None:
         ways.append(_Way(convert=False))
     out: dict[str, Reading] = {}
@@ -132,7 +136,7 @@ def _read(source: _Source, way: _Way) -> Reading:
     text, statement, names, wanted, noticed = source
     words = Words(text, names, wanted, list(noticed), {}, whole=way.whole)
     trees = [(relation, _tree(tokens, words, way)) for relation, tokens in statement.formulas]
-    relation, tree, limit = _judged(trees, names)
+    relation, tree, limit = _judged(trees, names, last=way.last)
     if statement.flipped:
         relation = FLIPPED.get(relation, relation)
     tree = _under(statement.condition, tree, words, way)
@@ -180,16 +184,18 @@ def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
     return parsed.tree
 
 
-def _judged(trees: list[tuple[str, Tree]], names: Names) -> tuple[str, Tree, Tree | None]:
+def _judged(trees: list[tuple[str, Tree]], names: Names, *, last: bool) -> tuple[str, Tree, Tree | None]:
     """Return which of several formulas is judged, the relation before it, and the limit that was added."""
     if len(trees) == 1:
         return (*trees[0], None)
-    relation, last = trees[-1]
+    relation, final = trees[-1]
     if relation == "→":
-        return trees[-2][0], trees[-2][1], last
+        return trees[-2][0], trees[-2][1], final
+    if relation == "≈" and not last:
+        return trees[-2][0], trees[-2][1], None
     first = trees[0][1]
     strange = [n for n in names_in(first) if n not in names.symbols]
-    if len(set(strange)) == 1 and (solved := _solved(first, strange[0], last)):
+    if len(set(strange)) == 1 and (solved := _solved(first, strange[0], final)):
         return relation, solved, None
     symbolic = [(r, t) for r, t in trees if any(n in names.symbols for n in names_in(t))]
     return (*(symbolic or trees)[-1], None)

@@ -24,6 +24,11 @@ CONCEPTS: tuple[Concept, ...] = (
         r"^(global )?(mini)?-?batch\b|batch.?size|\bsequences\b", "batch batch_size bs bsz n_batch batchsize", "B b"
     ),
     Concept(
+        r"^(training |total )?tokens$|data.?points",
+        "tokens n_tokens num_tokens tokens_trained dataset_size data_points n_tok seq_len",
+        "T D S t n",
+    ),
+    Concept(
         r"context|seq|\blength\b|\bqueries\b|^tokens$",
         "context_length context_len ctx_len ctx n_ctx max_seq_len block_size seq_len seqlen sequence_length seq "
         "sequence sequence_len length tokens n_tokens num_tokens T_q",
@@ -85,6 +90,8 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept(r"bytes/s|bandwidth", "BW bw bandwidth mem_bw memory_bandwidth beta", "W"),
     Concept(r"flop/?s|peak", "peak peak_flops flops_per_second peak_flops_per_s FLOPS pi", "C"),
     Concept(r"mfu", "MFU mfu utilization"),
+    Concept(r"^in$|input (width|dim|features)|fan.?in", "d_in in_features in_dim fan_in D_in n_in"),
+    Concept(r"^out(puts)?$|output (width|dim|features)|fan.?out", "d_out out_features out_dim fan_out D_out n_out"),
     Concept(r"cin|in.?channels", "C_in Cin c_in in_channels", "i"),
     Concept(r"cout|out.?channels", "C_out Cout c_out out_channels", "o"),
     Concept(r"kernel", "kernel kernel_size ksize K", "k"),

@@ -141,6 +141,8 @@ class _Parser:
         """Read what stands under a slash: of an implicit product glued to it all (as in print) or the first part."""
         parts = [self.signed()]
         first = self.tokens[self.at - 1]
+        if self.now.kind == "unit" and first.kind == "number" and ("/" in self.now.text or self.has_unit()):
+            parts.append(self.power())  # 3.35 TB/s is one quantity
         while self.starts_operand() and self.now.kind != "unit":
             self.ambiguous.append(slash.start)
             number_first = isinstance(parts[0], Leaf) and parts[0].kind == "number" and len(parts) == 1
@@ -152,6 +154,10 @@ class _Parser:
                 break
             parts.append(self.power())
         return joined("*", parts)
+
+    def has_unit(self) -> bool:
+        """Whether something before has a unit of its own."""
+        return any(t.kind == "unit" for t in self.tokens[: self.at])
 
     def signed(self) -> Tree:
         minus = False

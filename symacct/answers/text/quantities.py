@@ -87,6 +87,8 @@ def _sum(tree: Node, parts: list[Settled]) -> Settled:
         return Settled(Node(tree.operator, trees, tree.start))
     first = with_unit[0]
     if any(p.dims != first.dims for p in with_unit):
+        if len({_seconds(p.dims) for p in with_unit}) == 1 and _seconds(first.dims):  # n elements over bytes a second
+            return Settled(Node(tree.operator, trees, tree.start), first.unit, _seconds(first.dims), first.per)
         raise AnswerError(f"cannot read the answer: {first.unit} and {with_unit[-1].unit} in one sum")
     if len(with_unit) == len(parts):
         return first._replace(tree=Node(tree.operator, trees, tree.start))
@@ -96,6 +98,10 @@ def _sum(tree: Node, parts: list[Settled]) -> Settled:
     factor = _number(unit.factor if unit and _converted(parts[-1], unit) else Fraction(1), tree.start)
     scaled = [p.tree if p.unit else joined("*", [p.tree, factor]) for p in parts]
     return first._replace(tree=Node(tree.operator, tuple(scaled), tree.start))
+
+
+def _seconds(dims: Dims) -> Dims:
+    return tuple((name, power) for name, power in dims if name == "s")
 
 
 def _converted(part: Settled, unit: Unit) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from symacct.answers.text.comments import without_comments
 from symacct.answers.text.names import Names
 from symacct.answers.text.tokens import Token
-from symacct.answers.text.units import unit_of
 from symacct.answers.text.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
 from symacct.answers.text.words import spread_han
 
+Segment = tuple[str, list[Token]]
 RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
 _OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
 _SLOW = frozenset(["communication", "communications", "comm", "comms", "network", "memory", "bandwidth"])
@@ -38,13 +39,27 @@ class Statement:
 def split(tokens: list[Token], names: Names) -> Statement:
     """Split an answer into its formulas."""
     out = Statement()
-    tokens = spread_han(tokens)
-    tokens = _without_comments(tokens, names, out)
+    tokens, comments = without_comments(spread_han(tokens), names)
     tokens, condition = _cut_condition(tokens, names, out)
-    out.condition = condition or out.condition
-    if condition and not any(t.text in ("=", "→", "∞") for t in condition):
-        out.passed.append(condition[0]._replace(end=condition[-1].end))
-    segments = _segments(tokens)
+    for words in (*comments, condition):
+        if any(t.text == "=" for t in words):
+            out.condition = words
+        elif any(t.text in ("→", "∞") for t in words):
+            out.approximate = True
+        elif words:
+            out.passed.append(words[0]._replace(end=words[-1].end))
+    segments = _unlabelled(_segments(tokens), out)
+    if len(segments) > 1 and [t.kind for t in segments[-1][1]] == ["word"] and segments[-1][0] in "<>":
+        out.flipped = not out.flipped
+        segments = [(segments[-1][0], segments[0][1]), *segments[1:-1]]
+    spoken = [t.text for t in tokens if t.kind == "word"]
+    out.approximate |= any(w.lower() in APPROXIMATE and not names.whole(w) for w in spoken)
+    out.formulas = segments
+    return out
+
+
+def _unlabelled(segments: list[Segment], out: Statement) -> list[Segment]:
+    """Take off what is before the first formula: labels, and marks of approximation."""
     while len(segments) > 1 and not segments[0][1]:
         out.approximate |= segments[0][0] in ("≈", "→") or segments[1][0] in ("≈", "→")
         segments = [(segments[1][0] if segments[1][0] in "<>" else "", segments[1][1]), *segments[2:]]
@@ -52,23 +67,11 @@ def split(tokens: list[Token], names: Names) -> Statement:
         out.label += segments[0][1]
         out.approximate |= segments[1][0] == "≈"
         segments = segments[1:]
-    if (
-        len(segments) > 1
-        and len(segments[-1][1]) == 1
-        and segments[-1][1][0].kind == "word"
-        and segments[-1][0] in "<>"
-    ):
-        out.flipped = not out.flipped
-        segments = [(segments[-1][0], segments[0][1]), *segments[1:-1]]
-    out.approximate |= any(
-        t.text.lower() in APPROXIMATE and not names.whole(t.text) for t in tokens if t.kind == "word"
-    )
-    out.formulas = segments
-    return out
+    return segments
 
 
-def _segments(tokens: list[Token]) -> list[tuple[str, list[Token]]]:
-    out: list[tuple[str, list[Token]]] = [("", [])]
+def _segments(tokens: list[Token]) -> list[Segment]:
+    out: list[Segment] = [("", [])]
     depth = 0
     for token in tokens:
         if token.kind == "sign" and token.text in _OPENS:
@@ -105,44 +108,3 @@ def _cut_condition(tokens: list[Token], names: Names, out: Statement) -> tuple[l
             cut = i - 1 if tokens[i - 1].text in (",", ";") else i
             return tokens[:cut], tokens[i + 1 :]
     return tokens, []
-
-
-def _without_comments(tokens: list[Token], names: Names, out: Statement) -> list[Token]:
-    """Drop parentheses behind the formula that hold prose; a unit in them replaces the unit before, as in GB (GiB)."""
-    kept: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        end = _comment_end(tokens, at, names) if kept else 0
-        if not end:
-            kept.append(tokens[at])
-            at += 1
-            continue
-        inside = tokens[at + 1 : end]
-        if any(t.text in ("→", "∞") for t in inside):
-            out.approximate = True
-        elif any(t.text == "=" for t in inside):
-            out.condition = inside
-        elif len(inside) > 1 or not unit_of(inside[0].text):
-            out.passed.append(inside[0]._replace(end=inside[-1].end))
-        elif len(inside) == 1 and unit_of(inside[0].text):
-            if kept[-1].kind == "word" and unit_of(kept[-1].text):
-                kept[-1] = kept[-1]._replace(text=inside[0].text)
-            elif kept[-1].kind == "number":
-                kept.append(inside[0])
-        at = end + 1
-    return kept
-
-
-def _comment_end(tokens: list[Token], at: int, names: Names) -> int:
-    if tokens[at].text != "(" or tokens[at - 1].text in FUNCTIONS or tokens[at - 1].text in ORDERS:
-        return 0
-    end = next((i for i in range(at + 1, min(len(tokens), at + 12)) if tokens[i].text == ")"), 0)
-    inside = tokens[at + 1 : end] if end else []
-    if any(t.text in ("→", "∞", "=") for t in inside):
-        return end
-    words = [t for t in inside if t.kind == "word"]
-    if not words or len(words) != len(inside):
-        return 0
-    meant = any(names.whole(t.text) or set(t.text) <= set(names.symbols) for t in words)
-    prose = all(len(t.text) > 1 or not t.text.isascii() for t in words)
-    return end if prose and not meant else 0

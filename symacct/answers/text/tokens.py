@@ -14,6 +14,7 @@ from symacct.answers.types import Warned
 from symacct.errors import AnswerError, caret
 
 MAX_TOKENS = 1_000
+_DEVICES = frozenset(["gpu", "tpu", "device", "chip", "h100", "h200", "h800", "a100", "b200", "accelerator"])
 
 
 class Token(NamedTuple):
@@ -87,6 +88,8 @@ def _folded(tokens: list[Token]) -> list[Token]:
     for token in tokens:
         if token.text == "|" and len(out) > 1 and out[-1].kind == "word" and out[-2].text == "|":
             out[-2:] = [out[-1]._replace(glued=out[-2].glued)]
+        elif len(out) > 1 and out[-1].text == "-" and out[-2].text.lower() in _DEVICES and token.glued:
+            out[-2:] = [token]  # GPU-hours are hours
         elif token.text in ("s", "sec") and out and out[-1].text == "μ":
             out[-1] = out[-1]._replace(text="μs", end=token.end)
         else:
@@ -103,6 +106,8 @@ def _undecorated(text: str) -> tuple[int, int]:
         start += 1
     while end > start and text[end - 1] in " .,;!?":
         end -= 1
+    if text[start : start + 2] in ("- ", "* "):
+        start += 2
     for mark in ("**", "__", "*", "_"):
         if text.startswith(mark, start) and text.endswith(mark, start, end) and end - start > 2 * len(mark):
             return start + len(mark), end - len(mark)

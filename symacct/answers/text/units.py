@@ -20,7 +20,7 @@ class Unit(NamedTuple):
     """What it is counted by, where that is a noun: ``token`` in FLOPs/token."""
 
 
-DECIMAL = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+DECIMAL = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6, "Z": 7, "Y": 8}
 _WORDS = {"kilo": 1, "mega": 2, "giga": 3, "tera": 4, "peta": 5, "exa": 6}
 SUFFIXES: dict[str, int] = {
     "k": 3,
@@ -82,6 +82,7 @@ NOUNS: dict[str, str] = {
         "param params parameter parameters weight weights 参数 个参数",
         "token tokens tok 词元 个词元 标记",
         "device devices gpu gpus chip chips rank ranks tpu tpus accelerator accelerators 卡 张卡 设备 块",
+        "gpu h100 h100s a100 a100s h200 h800 b200 v100",
         "layer layers block blocks 层",
         "sequence sequences seq seqs sample samples example examples 序列 条序列 样本 个样本",
         "element elements elem elems value values word words number numbers entry entries 元素 个元素 个",
@@ -158,7 +159,8 @@ def divided(above: Unit, below: Unit) -> Unit:
 @lru_cache(maxsize=512)
 def read_unit(text: str) -> Unit | None:
     """Read the unit of a question, such as ``FLOPs/byte`` or ``GiB``; nothing for none or a strange one."""
-    parts = [p.strip() for p in re.split(r"/|\bper\b", text.strip()) if p.strip()]
+    counted = re.sub(r"\b(gpu|tpu|device|chip|[abh]\d{2,3})[- ](?=\w)", "", text.strip(), flags=re.IGNORECASE)
+    parts = [p.strip() for p in re.split(r"/|\bper\b", counted) if p.strip()]
     units = [unit_of(p) for p in parts]
     known = [u for u in units if u is not None]
     return reduce(divided, known) if known and len(known) == len(units) else None

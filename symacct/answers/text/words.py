@@ -11,7 +11,7 @@ from typing import NamedTuple
 from symacct.answers.text.names import CASE, LETTER, NEAR, SYMBOL, Names, Piece
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.units import SUFFIXES, Unit, unit_of
-from symacct.answers.text.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, ORDERS, PER, PROSE
+from symacct.answers.text.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, NUMBERS, ORDERS, PER, PERCENT, PROSE
 from symacct.answers.types import Warned
 from symacct.errors import AnswerError, caret
 
@@ -83,10 +83,18 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if word in ("x", "X") and not words.is_name(word) and behind and after is not None and after.kind != "sign":
         out.append(token._replace(kind="sign", text="*"))
         return at + 1
-    if behind and (unit := _unit(token, before, words, last=after is None)):
+    starred = before is not None and before.text == "*" and len(word) > 1
+    noun = starred and (found := unit_of(word)) is not None and not found.dims
+    if (behind or noun) and (unit := _unit(token, before, words, last=after is None)):
         out.append(token._replace(kind="unit", text=unit))
         return _more_unit(tokens, at + 1, out)
+    if word.lower() in NUMBERS and not behind and not words.is_name(word):
+        out.append(token._replace(kind="number", text=NUMBERS[word.lower()]))
+        return at + 1
     if word.lower() in PROSE and not words.is_name(word) and not words.splits(word):
+        if behind and after is not None and _begins_operand(after):
+            what = f"{word!r} between two formulas says not how they belong together"
+            raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
         return at + 1
     out.extend(_names(token, words))
     return at + 1
@@ -94,6 +102,13 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
 
 def _opens(token: Token | None) -> bool:
     return token is not None and token.text in ("(", "[", "{")
+
+
+def _begins_operand(token: Token) -> bool:
+    """Whether a token is part of a formula rather than a unit or more prose."""
+    if token.kind == "word":
+        return unit_of(token.text) is None and token.text.lower() not in PROSE | PER | CONDITIONS
+    return token.kind == "number" or _opens(token)
 
 
 def _power_of_ten(token: Token, after: Token | None, words: Words) -> int:
@@ -153,6 +168,11 @@ def _per(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if at + 1 >= len(tokens) or tokens[at + 1].kind != "word":
         raise AnswerError(f"cannot read the answer: per what?\n{caret(words.text, tokens[at].start)}")
     noun = tokens[at + 1]
+    if not out:  # each parameter takes 12 bytes
+        at += 1
+        while at < len(tokens) and tokens[at].kind == "word" and (unit := unit_of(tokens[at].text)) and not unit.dims:
+            at += 1
+        return at
     words.warn("per", f"the answer is given per {noun.text}", noun)
     if out and unit_of(noun.text):
         out.append(noun._replace(kind="unit", text=f"x/{noun.text}"))
@@ -221,6 +241,8 @@ def spread_han(tokens: list[Token]) -> list[Token]:
     for token in tokens:
         if token.kind != "han":
             out.append(token)
+            if token.kind == "number" and len(out) > 1 and out[-2].text == PERCENT:
+                out[-2:] = [token, token._replace(kind="sign", text="%", start=token.end)]
             continue
         at = 0
         while at < len(token.text):
