@@ -63,6 +63,7 @@ def _expression(tree: Tree, left: list[int]) -> Expr:
     if tree.operator == "sqrt":
         return _power(parts[0], Fraction(1, 2), left)
     if tree.operator == "/":
+        _charge(left, len(terms_of(parts[-1])) ** 2)
         return divide(parts[0] if len(parts) > 1 else 1, parts[-1])
     if tree.operator in _EXACT:
         return _EXACT[tree.operator](parts)
@@ -93,7 +94,7 @@ def _product(tree: Node, left: list[int]) -> Expr:
         out = multiply(out, factor)
     for part in below:
         divisor = _expression(part, left)
-        _charge(left, 2 * len(terms_of(out)) * len(terms_of(divisor)))
+        _charge(left, len(terms_of(divisor)) * (len(terms_of(out)) + len(terms_of(divisor))))
         out = divide(out, divisor)
     return out
 

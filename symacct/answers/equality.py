@@ -16,6 +16,8 @@ from symacct.expr import Call, add, multiply, names_in, numerator, terms_of
 from symacct.expr.tree import Leaf, Tree
 
 _TINY = Fraction(1, 10**12)
+MOST_DIVISORS = 8
+"""Sums below fractions that are multiplied out; of more, numbers decide."""
 MOST_ROUNDING = Fraction(15, 1000)
 
 
@@ -50,7 +52,10 @@ def equal_for_all(answer: Tree, truth: Tree, names: Sequence[str]) -> Equality:
 def _by_algebra(answer: Tree, truth: Tree) -> bool | None:
     """Return whether two trees are equal, or nothing where multiplying out does not tell."""
     try:
-        gap = numerator(add((expression(answer), multiply(-1, expression(truth)))))
+        difference = add((expression(answer), multiply(-1, expression(truth))))
+        if len({a for m in terms_of(difference) for a, _ in m if isinstance(a, Call)}) > MOST_DIVISORS:
+            return None
+        gap = numerator(difference)
     except (TooMuchError, ExpressionError):
         return None
     if gap == 0:
