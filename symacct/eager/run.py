@@ -10,7 +10,7 @@ from typing import Any
 from symacct.eager import KINDS
 from symacct.eager.inputs import random_input, whole
 from symacct.eager.stacked import Stacked, joined, once, taken, tensors_in
-from symacct.errors import GraphError, UnknownOpError, one_of
+from symacct.errors import GraphError, SizeError, UnknownOpError, one_of
 from symacct.expr import Poly, evaluate
 
 
@@ -151,7 +151,10 @@ def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
     kept: list[Stacked] = []
     meter.alive.append(alive)
     bodies = [body for body, turns in op.bodies for _ in range(_numbers(turns, sizes))]
-    times = len(bodies)
+    times = whole(op.attrs["n"], sizes)
+    if times != len(bodies):
+        msg = f"{op.label}: {len(op.parts) - 1} turns differ from the others, and there is {times}"
+        raise SizeError(msg)
     for turn, body in enumerate(bodies):
         i = times - 1 - turn if op.attrs.get("reverse") else turn
         made = _execute(body, sizes, [*carry, *(taken(x, i) for x in xs), *consts], meter)

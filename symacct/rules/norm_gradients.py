@@ -137,7 +137,7 @@ def _fused(b: Backward, kind: str, shared: tuple[int, ...], **attrs: Any) -> tup
     """Run a gradient as one operation; that of a bias alone is a sum over the axes that share it."""
     wants = tuple(called for called, need in zip(("x", *b.attrs["given"]), b.needs, strict=True) if need)
     if wants == ("bias",):
-        return _in_order(b, {"bias": b.apply("sum", b.grads[0], axes=shared, keepdims=False)})
+        return _in_order(b, {"bias": b.apply("sum", b.grads[0], axes=shared, keepdims=False) if shared else b.grads[0]})
     weight = [w for called, w in _given(b).items() if called == "weight"]
     made = b.apply(kind, b.grads[0], b.inputs[0], *b.outputs[1:], *weight, wants=wants, **attrs)
     return _in_order(b, dict(zip(wants, made if isinstance(made, tuple) else (made,), strict=True)))

@@ -39,9 +39,10 @@ def gradients_agree(
     ours = dict(zip(both.gradients, ran[len(outputs) :], strict=True))
     asked = [i for i, need in zip(graph.inputs, needs, strict=True) if need]
     for i, expected in zip(asked, theirs, strict=True):
-        assert (i in ours) == (expected is not None), graph.tensors[i].name
         if expected is not None:
             torch.testing.assert_close(ours[i], expected)
+        else:  # or zeros, where the branch that ran does not use it
+            assert i not in ours or not ours[i].any(), graph.tensors[i].name
     return len(ours)
 
 

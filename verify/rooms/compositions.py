@@ -101,7 +101,7 @@ def traffic_agrees(c: Composition) -> None:
 
 
 _DRAWN = compositions()
-_FIXED = (
+FIXED = (
     Composition(
         ("b", "s", "d"),
         (
@@ -120,7 +120,7 @@ _FIXED = (
 
 
 def _check(name: str, formula: str, oracle: str, agrees: Callable[[Composition], None], share: float) -> Check:
-    return Check(name, formula, oracle, agrees, _DRAWN, _FIXED, needs=("torch",), share=share)
+    return Check(name, formula, oracle, agrees, _DRAWN, FIXED, needs=("torch",), share=share)
 
 
 CHECKS = (
