@@ -180,8 +180,8 @@ def test_words_of_the_rule():
 def test_json_and_latex():
     training = sa.account(network, params=["w"]).training()
     data = training.to_json()
-    keys = ["title", "gradients", "forward", "backward", "total", "convention", "dtype", "traffic", "rule_of_thumb"]
-    assert list(data) == keys
+    keys = {"title", "gradients", "forward", "backward", "total", "convention", "dtype", "traffic", "rule_of_thumb"}
+    assert keys <= set(data)
     assert list(data["rule_of_thumb"]) == ["parameters", "tokens", "rule", "exact", "difference", "parts"]
     assert sa.same(sa.loads(json.loads(json.dumps(data)))["total"]["matmul_flops"], training.matmul_flops)
     assert r"\text{flops, backward}" in training.latex()
