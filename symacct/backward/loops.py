@@ -196,7 +196,8 @@ def _kept(builder: Builder, op: Op, loop: Loop) -> dict[int, int]:
     made = {i for i in more if i not in body.inputs}
     tensors = tuple(t._replace(role="output") if t.id in made else t for t in body.tensors)
     loop.body = body._replace(tensors=tensors, outputs=(*body.outputs, *more))
-    attrs = {**op.attrs, "body": loop.body, "kept": len(loop.body.outputs) - first}
+    alike = {key: value for key, value in op.attrs.items() if key != "first"}  # a first turn is kept as the others are
+    attrs = {**alike, "body": loop.body, "kept": len(loop.body.outputs) - first}
     added = builder.yields_more(op, [_stacked(body.tensors[i], n) for i in more], attrs)
     outside |= yielded | dict(zip(more, added, strict=True))
     shared = set(body.inputs[stop:])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from symacct.errors import GraphError, ShapeError, SizeError
+from symacct.expr import Size
 from symacct.graph import Graph, Tensor
 from symacct.rules.rule import show_shape
 from symacct.rules.strides import plain
@@ -17,6 +18,8 @@ from symacct.symbolic.tensor import Symbolic, record
 from symacct.symbolic.tree import flatten, matched, rebuild
 
 F = TypeVar("F", bound=Callable[..., Any])
+MOST_TURNS = 3
+"""So many bodies of a repeat are tried until carries keep their layout."""
 
 
 def repeat(
@@ -80,19 +83,42 @@ def repeat(
         if not t.ndim or t.tensor.shape[0] != size:
             msg = f"repeat: {t!r} is not {size} long; iterations that differ must be written out{caller()}"
             raise ShapeError(msg)
-    with builder.inner("a repeat, which is given tensors as xs and consts") as inner:
-        start = _inside(inner, carry)
-        slices = [_inside(inner, xs, sliced=True)] if flatten(xs) else []
-        shared = [_inside(inner, consts)] if flatten(consts) else []
-        left, ys = _pair(body(start, *slices, *shared), collect=collect)
-        graph = _finished(inner, [*matched(carry, left), *flatten(ys)], "repeat")
-    for t, i in zip(flatten(carry), graph.outputs, strict=False):
-        _stays(t.tensor, graph.tensors[i])
+    (*first, graph), ys = _turns(builder, size, body, (carry, xs, consts), collect=collect)
     attrs = {"n": size, "body": graph, "carry": len(flatten(carry)), "xs": len(flatten(xs))}
-    made = record("repeat", tensors, attrs)
+    if len(first) > 1 and type(size) is not int:
+        builder.state(f"{size} >= {len(first)}")
+    made = record("repeat", tensors, {**attrs, "first": tuple(first)} if first else attrs)
     outputs = iter(made if isinstance(made, tuple) else (made,))
     last = rebuild(carry, outputs)
     return (last, rebuild(ys, outputs)) if collect else last
+
+
+def _turns(
+    builder: Builder, n: Size, body: Callable[..., Any], given: tuple[Any, Any, Any], *, collect: bool
+) -> tuple[list[Graph], Any]:
+    """Return the body for each of the first turns, and for all after: until it leaves carries laid out as it got them.
+
+    Where that never is, the first turn stands for all.
+    """
+    carry, xs, consts = given
+    before = [t.tensor for t in flatten(carry)]
+    graphs: list[Graph] = []
+    while len(graphs) < MOST_TURNS:
+        with builder.inner("a repeat, which is given tensors as xs and consts") as inner:
+            start = rebuild(carry, [Symbolic(inner, inner.given(t)) for t in before])
+            slices = [_inside(inner, xs, sliced=True)] if flatten(xs) else []
+            shared = [_inside(inner, consts)] if flatten(consts) else []
+            left, ys = _pair(body(start, *slices, *shared), collect=collect)
+            graph = _finished(inner, [*matched(carry, left), *flatten(ys)], "repeat")
+        graphs.append(graph)
+        after = [graph.tensors[i] for i in graph.outputs[: len(before)]]
+        for t, made in zip(before, after, strict=True):
+            _stays(t, made)
+        if len(graphs) == n or [t.strides for t in before] == [t.strides for t in after]:
+            return graphs, ys
+        before = [t._replace(strides=made.strides) for t, made in zip(before, after, strict=True)]
+    builder.state("a repeat lays its carry out otherwise in every turn: layout='torch' takes all as the first")
+    return graphs[:1], ys
 
 
 def _pair(returned: Any, *, collect: bool) -> tuple[Any, Any]:
