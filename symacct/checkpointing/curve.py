@@ -11,12 +11,15 @@ from symacct.accounting import Account, Quantity
 from symacct.checkpointing.asked import asked_of
 from symacct.checkpointing.chain import Stage, unrolled
 from symacct.checkpointing.frontier import again_of, fewest
-from symacct.checkpointing.least import least_budget
+from symacct.checkpointing.least import least_budget, with_tail
 from symacct.checkpointing.numbers import Cut, Numbers, as_number, follow
 from symacct.checkpointing.plan import Builder, peaks
 from symacct.errors import SizeError
 from symacct.expr import Number
 from symacct.show import table
+
+FAILURES = 2
+"""After so many budgets at which there were too many plans to try all, no more are tried."""
 
 
 class Point(NamedTuple):
@@ -153,9 +156,10 @@ def checkpoint_curve(
     budget: Number = numbers.outside + sum(numbers.boundary) + numbers.kept[-1]
     step = (float(budget) / float(least or 1)) ** (1 / points)
     found: list[Point] = []
-    complete = True
+    complete, failures = True, 0
     while budget >= least:
-        cuts, sure = fewest(numbers, budget)
+        cuts, sure = fewest(numbers, budget) if failures < FAILURES else (with_tail(numbers, budget), False)
+        failures += not sure
         build = Builder(early_stop=early_stop)
         follow(build, stages, cuts)
         held = max(as_number(p.bytes) for p in peaks(build.parts, chain.outside))

@@ -1,29 +1,53 @@
 """The fewest operations executed again within a budget: exact, over every way to cut, recompute and keep.
 
-A cut remembers every pair of (held, executed again) that no other pair beats in both. Their number is small where
-stages are alike, and may grow without bound where they are not (to choose which stages to keep is a knapsack problem).
+A cut remembers every pair of (held, executed again) that no other pair beats in both, in arrays. Their number is small
+where stages are alike, and may grow without bound where they are not (which stages to keep is a knapsack problem).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symacct.checkpointing.least import State, with_tail
 from symacct.checkpointing.numbers import Cut, Numbers
 from symacct.expr import Number
 
-MOST = 50_000
-"""How many ways to go on are looked at before giving up."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST = 1_000_000
+"""How many ways to go on are looked at before giving up: some tenths of a second."""
+CALL = 100
+"""What is done for each part takes as long as looking at so many ways."""
+LIMIT = 2**62
 
 
-class Label(NamedTuple):
-    """What a plan holds at a cut and has executed again, and how it came there."""
+class Batch(NamedTuple):
+    """Plans that go on from those at one cut by one part, by rising memory: held, executed again, and from which."""
 
-    held: Number
-    again: Number
-    cut: Cut | None = None
-    before: Label | None = None
+    held: NDArray[Any]
+    again: NDArray[Any]
+    parent: NDArray[Any]
+    part: Part
+
+
+class Part(NamedTuple):
+    """The last part of plans, from the state before it; None for the start."""
+
+    before: State
+    recomputed: bool
+
+
+class Labels(NamedTuple):
+    """The plans at a cut that no other beats in both, by rising memory; `part` is a place in `parts`."""
+
+    held: NDArray[Any]
+    again: NDArray[Any]
+    parent: NDArray[Any]
+    part: NDArray[Any]
+    parts: list[Part]
 
 
 def fewest(chain: Numbers, budget: Number, most: int = MOST) -> tuple[list[Cut], bool]:
@@ -40,18 +64,14 @@ def fewest(chain: Numbers, budget: Number, most: int = MOST) -> tuple[list[Cut],
     """
     known = with_tail(chain, budget)
     limit = again_of(chain, known)
-    labels: dict[State, list[Label]] = {(0, False): [Label(chain.outside, 0)]}
-    for first in range(chain.count):
-        for counted in (False, True):
-            for label in undominated(labels.pop((first, counted), [])):
-                for state, more in _next(chain, budget, label, counted=counted):
-                    most -= 1
-                    if more.again <= limit:
-                        labels.setdefault(state, []).append(more)
-        if most < 0:
-            return known, False
-    ends = [label for counted in (False, True) for label in labels.get((chain.count, counted), ())]
-    return _cuts(min(ends, key=lambda e: (e.again, e.held))), True
+    if limit == 0:
+        return known, True
+    search = Search(chain, budget)
+    found = search.run(limit, most) if search.is_whole else {}
+    ends = [
+        (int(found[state].again[-1]), state) for state in ((chain.count, False), (chain.count, True)) if state in found
+    ]
+    return (path(found, min(ends)[1]), True) if ends else (known, False)
 
 
 def again_of(chain: Numbers, cuts: list[Cut]) -> Number:
@@ -59,31 +79,96 @@ def again_of(chain: Numbers, cuts: list[Cut]) -> Number:
     return sum(chain.rerun(c.first, c.last) for c in cuts if c.recomputed)
 
 
-def undominated(labels: list[Label]) -> list[Label]:
-    """Return the labels that no other beats in both, by rising memory."""
-    out: list[Label] = []
-    for label in sorted(labels, key=lambda e: (e.held, e.again)):
-        if not out or label.again < out[-1].again:
-            out.append(label)
-    return out
-
-
-def _next(chain: Numbers, budget: Number, label: Label, *, counted: bool) -> Iterator[tuple[State, Label]]:
-    """Yield every part that may come next: the stage kept, then segments by their length."""
-    first = 0 if label.cut is None else label.cut.last
-    held = label.held + chain.takes(first, counted=counted) + chain.transient(first, first + 1)
-    if held <= budget:
-        cut = Cut(first, first + 1, recomputed=False)
-        yield (first + 1, chain.keeps_output[first]), Label(held, label.again, cut, label)
-    held = label.held if counted else label.held + chain.boundary[first]
-    for last in range(first + 1, chain.reach(first, budget - held) + 1):
-        cut = Cut(first, last, recomputed=True)
-        yield (last, False), Label(held, label.again + chain.rerun(first, last), cut, label)
-
-
-def _cuts(label: Label | None) -> list[Cut]:
+def path(found: dict[State, Labels], state: State) -> list[Cut]:
+    """Return the parts of the plan that executes least again up to a state."""
     cuts: list[Cut] = []
-    while label is not None and label.cut is not None:
-        cuts.append(label.cut)
-        label = label.before
+    place = -1
+    while state != (0, False):
+        labels = found[state]
+        part = labels.parts[int(labels.part[place])]
+        cuts.append(Cut(part.before[0], state[0], part.recomputed))
+        place, state = int(labels.parent[place]), part.before
     return cuts[::-1]
+
+
+class Search:
+    """A chain in whole numbers, amounts divided by their common factor, and the plans that are found."""
+
+    def __init__(self, chain: Numbers, budget: Number) -> None:
+        """Divide."""
+        import numpy as np
+
+        self.chain = chain
+        self.unit = _common([chain.outside, *chain.boundary, *chain.kept, *chain.inner])
+        self.work_unit = _common([*chain.work, *chain.tail])
+        self.budget = int(budget // self.unit)
+        largest = max(chain.outside + sum(chain.boundary) + chain.kept[-1], budget) / self.unit
+        self.is_whole = max(largest, chain.work[-1] / self.work_unit) < LIMIT
+        self.nothing = np.zeros(1, dtype=np.int64)
+        self.batches: dict[State, list[Batch]] = {}
+
+    def run(self, limit: Number, most: int) -> dict[State, Labels]:
+        """Return the plans at each state that execute no more than a limit again; nothing if there are too many."""
+        start = Labels(self.nothing + self._bytes(self.chain.outside), self.nothing, self.nothing, self.nothing, [])
+        found: dict[State, Labels] = {(0, False): start}
+        at_most = int(limit / self.work_unit)
+        for first in range(self.chain.count + 1):
+            for state in ((first, False), (first, True)):
+                if state in self.batches:
+                    found[state] = _undominated(self.batches.pop(state))
+                if state in found and first < self.chain.count:
+                    most -= self._go_on(state, found[state], at_most)
+            if most < 0:
+                return {}
+        return found
+
+    def _go_on(self, state: State, labels: Labels, limit: int) -> int:
+        """Add every part that may come next; return how many plans were looked at."""
+        first, counted = state
+        takes, own = self.chain.takes(first, counted=counted), self.chain.transient(first, first + 1)
+        kept = labels._replace(held=labels.held + self._bytes(takes + own))
+        after = (first + 1, self.chain.keeps_output[first])
+        looked_at = self._add(after, kept, self.budget, limit, Part(state, recomputed=False))
+        held = labels.held + (0 if counted else self._bytes(self.chain.boundary[first]))
+        for last in range(first + 1, self.chain.count + 1):
+            room = self.budget - self._bytes(self.chain.transient(first, last))
+            if held[0] > room:
+                break
+            again = int(self.chain.rerun(first, last) / self.work_unit)
+            looked_at += 1
+            if labels.again[-1] + again <= limit:
+                more = labels._replace(held=held, again=labels.again + again)
+                looked_at += self._add((last, False), more, room, limit, Part(state, recomputed=True))
+        return looked_at
+
+    def _add(self, state: State, labels: Labels, room: int, limit: int, part: Part) -> int:
+        """Add the plans that fit: along a row memory rises and operations fall."""
+        import numpy as np
+
+        low = int(np.searchsorted(-labels.again, -limit))
+        high = int(np.searchsorted(labels.held, room, side="right"))
+        if low < high:
+            batch = Batch(labels.held[low:high], labels.again[low:high], np.arange(low, high), part)
+            self.batches.setdefault(state, []).append(batch)
+        return CALL + high
+
+    def _bytes(self, amount: Number) -> int:
+        return int(amount / self.unit)
+
+
+def _undominated(batches: list[Batch]) -> Labels:
+    """Return the plans that no other beats in both, by rising memory."""
+    import numpy as np
+
+    held, again, parent = (np.concatenate([b[i] for b in batches]) for i in range(3))
+    part = np.repeat(np.arange(len(batches)), [len(b.held) for b in batches])
+    order = np.lexsort((again, held))
+    least = np.minimum.accumulate(again[order])
+    order = order[np.concatenate(([True], least[1:] < least[:-1]))]
+    return Labels(held[order], again[order], parent[order], part[order], [b.part for b in batches])
+
+
+def _common(amounts: list[Number]) -> Fraction:
+    """Return the largest number that all amounts are multiples of; 1 where all are 0."""
+    above = math.gcd(*(x.numerator for x in amounts))
+    return Fraction(above or 1, math.lcm(*(x.denominator for x in amounts)))

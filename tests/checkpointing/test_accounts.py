@@ -12,6 +12,7 @@ import symacct as sa
 from symacct.checkpointing.derive import chain_of
 from symacct.errors import GraphError, MixedUnitsError, UnknownOpError
 from symacct.expr import to_sympy
+from verify.rooms.checkpointing import KINDS
 
 GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
 B, D, L = sympy.symbols("B D L")
@@ -272,3 +273,22 @@ def test_every_worked_graph_keeps_what_its_residuals_are_and_computes_what_it_do
         assert sa.same(plan.held, account.residuals(device=device).bytes)
     assert sa.same(plan.forward, account.flops)
     assert plan.recomputed == 0
+
+
+@pytest.mark.parametrize("kind", ["Linear, ReLU", "Linear, GELU", "GELU, Linear"])
+def test_a_repeat_and_its_unrolling_have_the_same_best_plans(kind: str) -> None:
+    body = KINDS[kind]
+
+    def unrolled(x: "B D", w: "L D D"):
+        for i in range(5):
+            x = body(x, w[i])
+        return x
+
+    sizes = {"B": 3, "D": 4, "L": 5}
+    one = sa.account(unrolled, params=["w"], dtype="fp32", sizes=sizes)
+    other = layers(body)
+    assert sa.checkpoint(one, "none").at().memory == sa.checkpoint(other, "none", sizes=sizes).at().memory
+    curves = [sa.checkpoint_curve(one, points=1000), sa.checkpoint_curve(other, points=1000, sizes=sizes)]
+    ours, theirs = ([(p.memory, p.again) for p in curve.points] for curve in curves)
+    assert ours == theirs
+    assert all(curve.complete for curve in curves)
