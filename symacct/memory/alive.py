@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from symacct.errors import InconclusiveError
-from symacct.expr import Expr, add
+from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op, Tensor
 
 Path: TypeAlias = tuple[int, ...]
@@ -53,14 +53,14 @@ Value: TypeAlias = Storage | Slices
 
 
 class Alive:
-    """The storages that are alive, their bytes so far, and who looks at them."""
+    """The storages that are alive, and who looks at them."""
 
-    def __init__(self, look: Callable[[Path, Alive], object], lasting: Expr = 0) -> None:
+    def __init__(self, look: Callable[[Path, Alive], object], by_role: dict[str, Expr] | None = None) -> None:
         self.look = look
-        self.bytes = lasting
-        self.tally: dict[str, Expr] | None = None
-        """Bytes by role, where someone keeps count of them."""
         self.storages: dict[int, Storage] = {}
+        self.amounts: dict[Expr, int] = {}
+        """How many storages there are of so many bytes: counting forms is faster than adding them up."""
+        self.by_role = by_role
 
     def hold(self, value: Value | None) -> None:
         """Keep a value alive once more."""
@@ -69,7 +69,7 @@ class Alive:
                 self.hold(part)
         elif value is not None:
             if not value.holders:
-                self._count(value, value.bytes)
+                self._count(value, 1)
                 self.storages[id(value)] = value
             value.holders += 1
 
@@ -81,14 +81,14 @@ class Alive:
         elif value is not None:
             value.holders -= 1
             if not value.holders:
-                self._count(value, -value.bytes)
+                self._count(value, -1)
                 del self.storages[id(value)]
 
-    def _count(self, storage: Storage, bytes: Expr) -> None:
-        self.bytes = add((self.bytes, bytes))
-        if self.tally is not None:
+    def _count(self, storage: Storage, more: int) -> None:
+        self.amounts[storage.bytes] = self.amounts.get(storage.bytes, 0) + more
+        if self.by_role is not None:
             role = storage.label.role
-            self.tally[role] = add((self.tally.get(role, 0), bytes))
+            self.by_role[role] = add((self.by_role.get(role, 0), multiply(more, storage.bytes)))
 
     def held(self) -> dict[Label, Expr]:
         """Return the bytes that are alive, by whose they are."""

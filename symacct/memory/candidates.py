@@ -7,16 +7,18 @@ the most is alive in the first or the last ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from symacct.errors import InconclusiveError
-from symacct.expr import Expr, add, at_most, evaluator, multiply, names_in
+from symacct.expr import Expr, add, at_most, evaluate, monomial, multiply, names_in, terms_of
 from symacct.graph import Graph, Op
 from symacct.memory.alive import Alive, Apart, Label, Measure, Path, Turns, Value, Walk
 
 Held: TypeAlias = Mapping[Label, Expr]
 """Bytes that are alive, by whose they are."""
+Amounts: TypeAlias = Mapping[Expr, int]
+"""How many storages are alive, by their bytes."""
 
 EITHER_END = 2
 """So many turns at either end of a repeat are looked at, besides those with a body of their own."""
@@ -49,6 +51,8 @@ class Walks:
         Bytes that are there all the time.
     turns
         Repeats that turn so often, whatever their number of turns is called; they are walked from end to end.
+    watched
+        Moments at which `held` will be asked; others are walked to once more.
 
     Raises
     ------
@@ -67,10 +71,13 @@ class Walks:
         apart: Apart | None = None,
         lasting: Expr = 0,
         turns: Mapping[Expr, int] | None = None,
+        watched: Iterable[Path] = (),
     ) -> None:
         self.graph, self.given, self.measure, self.lasting = graph, given, measure, lasting
         self.kept, self.apart = frozenset(kept), apart or Apart()
-        self.known: dict[tuple[int, ...], dict[Path, Expr]] = {}
+        self.watched = set(watched)
+        self.known: dict[tuple[int, ...], dict[Path, Amounts]] = {}
+        self.seen: dict[tuple[int, ...], dict[Path, Held]] = {}
         ends: dict[Expr, int] = {}
         for op in repeats(graph):
             differing = max(len(op.attrs.get("first", ())), len(op.attrs.get("last", ())))
@@ -93,30 +100,41 @@ class Walks:
 
     def _even(self, n: Expr) -> bool:
         once, twice, thrice = (self.walked({**self.few, n: self.few[n] + more}) for more in range(3))
-        return all(add((thrice[p], once[p])) == multiply(2, twice[p]) for p in once)
+        return all(
+            thrice[p].get(form, 0) + once[p].get(form, 0) == 2 * twice[p].get(form, 0)
+            for p in once
+            for form in {**once[p], **twice[p], **thrice[p]}
+        )
 
-    def walked(self, turns: Mapping[Expr, int]) -> dict[Path, Expr]:
-        """Return the bytes alive at each moment, with some numbers of turns."""
+    def walked(self, turns: Mapping[Expr, int]) -> dict[Path, Amounts]:
+        """Return how many storages of each size are alive at each moment, with some numbers of turns."""
         key = (*turns.values(), *self.ends.values())
         if key not in self.known:
-            found: dict[Path, Expr] = {}
-            self._walk(turns, lambda path, alive: found.setdefault(path, alive.bytes))
-            self.known[key] = found
+            found: dict[Path, Amounts] = {}
+            held: dict[Path, Held] = {}
+
+            def look(path: Path, alive: Alive) -> None:
+                found[path] = dict(alive.amounts)
+                if path in self.watched:
+                    held[path] = alive.held()
+
+            self._walk(turns, look)
+            self.known[key], self.seen[key] = found, held
         return self.known[key]
 
     def profile(self, look: Callable[[Path, Mapping[str, Expr]], object]) -> None:
         """Walk once, with all turns that are given, and look at the bytes by role after each operation."""
-        self._walk(self.few, lambda path, alive: look(path, alive.tally or {}), {})
+        by_role: dict[str, Expr] = {}
+        self._walk(self.few, lambda path, _: look(path, by_role), by_role)
 
     def _walk(
         self,
         turns: Mapping[Expr, int],
         look: Callable[[Path, Alive], object],
-        tally: dict[str, Expr] | None = None,
+        by_role: dict[str, Expr] | None = None,
     ) -> None:
         """Walk the graph; the last look, at the path ``()``, is when it is done."""
-        alive, given = Alive(look, self.lasting), self.given()
-        alive.tally = tally
+        alive, given = Alive(look, by_role), self.given()
         for i, value in zip(self.graph.inputs, given, strict=True):
             if i in self.kept:
                 alive.hold(value)
@@ -127,9 +145,18 @@ class Walks:
 
     def moments(self) -> list[Moment]:
         """Return what is alive after each operation; of turns that lie on a line the first and the last."""
+        products: dict[tuple[Expr, Expr], Expr] = {}
+
+        def times(count: Expr, form: Expr) -> Expr:
+            key = (count, form)
+            if key not in products:
+                products[key] = multiply(count, form)
+            return products[key]
+
         found = {}
         for path in self.walked(self.few):
-            found[path] = self._line(lambda turns, p=path: self.walked(turns)[p])  # type: ignore[misc]
+            amounts = self._lines(lambda turns, p=path: self.walked(turns)[p])  # type: ignore[misc]
+            found[path] = add((self.lasting, *(times(count, form) for form, count in amounts.items())))
         return [Moment(path, bytes) for path, bytes in found.items() if not self._between(path, found)]
 
     def _between(self, path: Path, found: Mapping[Path, Expr]) -> bool:
@@ -158,38 +185,40 @@ class Walks:
             graph = body_of(op, path[place + 1])
         return out
 
-    def held(self, paths: Container[Path]) -> dict[Path, Held]:
-        """Return what is alive at some moments, by whose it is."""
-        corners: dict[tuple[int, ...], dict[Path, Held]] = {}
+    def held(self, path: Path) -> Held:
+        """Return what is alive at a moment, by whose it is."""
+        if path not in self.watched:
+            self.watched.add(path)
+            self.known.clear()
 
-        def at(turns: Mapping[Expr, int]) -> dict[Path, Held]:
-            key = tuple(turns.values())
-            if key not in corners:
-                found: dict[Path, Held] = {}
-                self._walk(turns, lambda path, alive: found.setdefault(path, alive.held()) if path in paths else None)
-                corners[key] = found
-            return corners[key]
+        def at(turns: Mapping[Expr, int]) -> Held:
+            self.walked(turns)
+            return self.seen[*turns.values(), *self.ends.values()][path]
 
-        seen = at(self.few)
-        self._line(lambda turns: len(at(turns)))
-        out: dict[Path, Held] = {}
-        for path in seen:
-            labels = dict.fromkeys(label for corner in corners.values() for label in corner[path])
-            line = {x: self._line(lambda turns, p=path, x=x: at(turns)[p].get(x, 0)) for x in labels}  # type: ignore[misc]
-            out[path] = {label: bytes for label, bytes in line.items() if bytes != 0}
-        return out
+        return self._lines(at)
 
-    def _line(self, value: Callable[[Mapping[Expr, int]], Expr]) -> Expr:
-        """Return a value at the real numbers of turns, from those at few turns and at one more."""
+    def _lines(self, value: Callable[[Mapping[Expr, int]], Mapping[Any, Expr]]) -> dict[Any, Expr]:
+        """Return amounts at the real numbers of turns, from those at few turns and at one more; zeros left out."""
 
-        def along(free: list[Expr], turns: Mapping[Expr, int]) -> Expr:
+        def along(free: list[Expr], turns: Mapping[Expr, int]) -> Mapping[Any, Expr]:
             if not free:
                 return value(turns)
             n, rest = free[0], free[1:]
             low, high = (along(rest, {**turns, n: self.few[n] + more}) for more in (0, 1))
-            return add((low, multiply(add((n, -self.few[n])), add((high, -low)))))
+            if low == high:
+                return low
+            beyond, out = add((n, -self.few[n])), dict(low)
+            for key, amount in high.items():
+                if amount != low.get(key, 0):
+                    out[key] = _beyond(low.get(key, 0), amount, beyond)
+            return out | {key: _beyond(low[key], 0, beyond) for key in low if key not in high}
 
-        return along(self.free, self.few)
+        return {key: amount for key, amount in along(self.free, self.few).items() if amount != 0}
+
+
+def _beyond(low: Expr, high: Expr, turns: Expr) -> Expr:
+    """Return what an amount is at more turns, where it is `low`, and `high` with one more."""
+    return add((low, multiply(turns, add((high, -low)))))
 
 
 def body_of(op: Op, turn: int) -> Graph:
@@ -225,20 +254,20 @@ def undominated(moments: Iterable[Moment]) -> list[Moment]:
     first: dict[Expr, Moment] = {}
     for moment in moments:
         first.setdefault(moment.bytes, moment)
+    monomials = {m for bytes in first for m in terms_of(bytes)}
     names = sorted({n for bytes in first for n in names_in(bytes)})
     tried = [{**dict.fromkeys(names, 1), **more} for more in ({}, *({n: 997} for n in names))]
     tried += [{n: (7 * i + 3 * place) % 11 * 20 + 3 for i, n in enumerate(names)} for place in range(3)]
+    at = [{m: evaluate(monomial(m), sizes) for m in monomials} for sizes in tried]
     kept: list[tuple[Moment, list[Any]]] = []
     for moment in first.values():
-        value = evaluator(moment.bytes)
-        mine = [value(sizes) for sizes in tried]
-        if any(_below(moment, mine, *other) for other in kept):
-            continue
-        kept = [other for other in kept if not _below(*other, moment, mine)]
-        kept.append((moment, mine))
+        values = [sum([c * known[m] for m, c in terms_of(moment.bytes).items()]) for known in at]
+        if not any(_below(moment, values, *other) for other in kept):
+            kept = [other for other in kept if not _below(*other, moment, values)]
+            kept.append((moment, values))
     return [moment for moment, _ in kept]
 
 
 def _below(a: Moment, mine: list[Any], b: Moment, theirs: list[Any]) -> bool:
-    """Whether what is alive at one moment is proved to be at most what is at another."""
+    """Whether what is alive at one moment is proved to be at most what is at another; first at a few sizes."""
     return all(x <= y for x, y in zip(mine, theirs, strict=True)) and at_most(a.bytes, b.bytes)

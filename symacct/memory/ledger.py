@@ -91,6 +91,7 @@ class Ledger:
             apart=Apart(frozenset(step.seeds), gradients if step.added_up else frozenset(), gradients),
             lasting=add(self.besides.values()),
             turns=self.turns,
+            watched=(AFTER, self.between),
         )
 
     @cached_property
@@ -114,7 +115,7 @@ class Ledger:
         """Return what is alive at a moment, by whose it is; after all operations stand the updates, one by one."""
         after = path[0] - len(self.step.graph.ops) if path else -1
         inside = path if after < 0 else AFTER
-        held = {**self.besides, **self.walks.held({inside})[inside]}
+        held = {**self.besides, **self.walks.held(inside)}
         if after < 0:
             return held
         return {x: b for x, b in held.items() if x.role != "casts"} | self.storages.temporaries()[after]
@@ -122,9 +123,14 @@ class Ledger:
     @cached_property
     def held(self) -> Held:
         """What the forward pass leaves for the backward one, and what lasts, by whose it is."""
-        first = next(op for op in self.step.graph.ops if op.phase == "bwd")
-        inside = self.held_at((first.id, 0, -1) if first.kind == "repeat" else (first.id,))
+        inside = self.held_at(self.between)
         return {label: bytes for label, bytes in inside.items() if label.role not in ("backward", "gradients")}
+
+    @property
+    def between(self) -> Path:
+        """The first moment of the backward pass, when nothing that it reads is gone yet."""
+        first = next(op for op in self.step.graph.ops if op.phase == "bwd")
+        return (first.id, 0, -1) if first.kind == "repeat" else (first.id,)
 
     @cached_property
     def by_role(self) -> dict[str, Expr]:
