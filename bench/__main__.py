@@ -17,7 +17,7 @@ from bench.install import PEERS, PROBE, environment, install
 from bench.rounds import Comparison
 
 BENCH = Path(__file__).resolve().parent
-MEASURES = ("processes", "patterns", "counters", "graphs", "sweeping", "grading", "checkpointing")
+MEASURES = ("processes", "patterns", "counters", "graphs", "sweeping", "grading", "checkpointing", "training")
 
 
 def machine() -> str:
