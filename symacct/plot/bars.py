@@ -36,7 +36,7 @@ def time_chart(at: RooflineFigures) -> Any:
     axes.set_xlabel("seconds at best", fontsize=FONT, color=INK)
     bounds = dict.fromkeys(bound for _, bound, _ in rows[:MOST])
     handles = [Patch(facecolor=BOUNDS[b], edgecolor=INK, hatch=HATCHES[b], label=f"{b} bound") for b in bounds]
-    axes.legend(handles=handles, fontsize=SMALL, loc="lower right", frameon=False)
+    axes.legend(handles=handles, fontsize=SMALL, loc="lower right", bbox_to_anchor=(1, 0.99), ncols=3, frameon=False)
     return figure
 
 

@@ -72,9 +72,10 @@ def _points(axes: Any, told: Sequence[KernelFigures], speeds: Sequence[float]) -
             label=label,
             zorder=4,
         )
+    bounds = dict.fromkeys(told[i].times.bound for i in order)
     if told:
         legend = axes.legend(
-            title="share of the time; blue: compute bound, yellow: memory bound",
+            title=f"share of the time; {', '.join(_COLOURS[bound] for bound in bounds)}",
             title_fontsize=SMALL,
             fontsize=SMALL,
             loc="upper left",
@@ -86,6 +87,9 @@ def _points(axes: Any, told: Sequence[KernelFigures], speeds: Sequence[float]) -
         )
         for handle in legend.legend_handles:
             handle.set_markersize(6)
+
+
+_COLOURS = {"compute": "blue: compute bound", "memory": "yellow: memory bound", "launch": "grey: launch bound"}
 
 
 def _merged(kernels: Sequence[KernelFigures]) -> list[KernelFigures]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -105,7 +106,7 @@ def run_all(device: str, dtype: str, seconds: float, console: Console) -> None:
         "relu_and_gelu": findings.same_time(grid, taken, clock.device),
         "torch_estimate": {"status": status, "errors": off},
     }
-    publish(clock.device, found, report.rows(grid, best, guessed, taken), console)
+    publish(slug(calibration), found, report.rows(grid, best, guessed, taken), console)
 
 
 def roofline_turn(calibration: Calibration, dtype: str) -> int | None:
@@ -113,6 +114,12 @@ def roofline_turn(calibration: Calibration, dtype: str) -> int | None:
     case = next(c for c in CASES if c.name == "linear")
     sized = sa.account(case.run, dtype=dtype, **case.fixed)
     return sized.roofline(calibration.device).turns("b")[0].solution.smallest
+
+
+def slug(calibration: Calibration) -> str:
+    """Return a name for files: cpu, or the name of the GPU."""
+    name = "cpu" if calibration.device.name == "cpu" else calibration.device.title.removesuffix(", measured")
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def publish(name: str, found: dict[str, Any], rows: list[dict[str, Any]], console: Console) -> None:

@@ -212,6 +212,8 @@ def _roofs(roof: Roofline) -> tuple[tuple[str, Quantity], ...]:
     found = {f"{k.dtype.name} products": k.matrix.peak for k in roof.kernels if k.dtype is not None}
     vector = {k.vector.peak for k in roof.kernels if k.vector.flops != 0}
     named = [*found.items(), *(("other work" if len(vector) == 1 else f"other work, {p}", p) for p in vector)]
+    if not named:
+        return ((roof.dtype.name, roof.peak),)
     return tuple((n, Quantity(p, "FLOP/s")) for n, p in sorted(named, key=lambda roof: -roof[1]))
 
 
