@@ -144,7 +144,7 @@ def from_csv(text: str, name: str, _questions: tuple[str, ...]) -> list[Handed]:
             given.append((cells[question].strip(), cells[answer]))
         else:
             given += [(header[i], cell) for i, cell in enumerate(cells) if i != student and cell.strip()]
-    everyone = dict.fromkeys([*handed, *problems])
+    everyone = _few(dict.fromkeys([*handed, *problems]), name)
     return [Handed(s, tuple(handed.get(s, ())), problems.get(s, "")) for s in everyone]
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from symacct.errors import FileError
 from symacct.grading.layouts import Handed
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+MOST_LINES = 100_000
 _STUDENT = re.compile(r"(?:student|name|学生|学号|姓名)\s*[:：]\s*(.+)$", re.IGNORECASE)
 _ANSWER = re.compile(r"(?:[-*+]\s+)?\**(?:final\s+answer|answer|答案|答|解答)\**\s*[:：]\s*\**\s*(.*)$", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 
 
-def from_markdown(text: str, _name: str, questions: tuple[str, ...]) -> list[Handed]:
+def from_markdown(text: str, name: str, questions: tuple[str, ...]) -> list[Handed]:
     r"""Read Markdown.
 
     A heading whose first word is a question's id begins its answer: the line after ``Answer:``, or else the one
@@ -25,6 +26,9 @@ def from_markdown(text: str, _name: str, questions: tuple[str, ...]) -> list[Han
     [Handed(student='', answers=(('matmul', '$2BDK$'),), problem='', notes=())]
 
     """
+    if text.count("\n") > MOST_LINES:
+        msg = f"{name} has more than {MOST_LINES:,} lines, the most that are read"
+        raise FileError(msg)
     students: list[_Student] = [_Student("", [], [])]
     question, section, fenced = "", list[str](), ""
 
@@ -38,8 +42,8 @@ def from_markdown(text: str, _name: str, questions: tuple[str, ...]) -> list[Han
         if fence := _FENCE.match(line):
             fenced = "" if fenced and fence[1].startswith(fenced) else fenced or fence[1]
             continue
-        heading = None if fenced else _HEADING.match(line)
-        said = (heading[2] if heading else line).strip("*_ ")
+        heading = "" if fenced else _heading(line)
+        said = (heading or line).strip("*_ ")
         named = _STUDENT.match(said) if heading or not (question or fenced) else None
         if heading or named:
             end_section()
@@ -50,6 +54,13 @@ def from_markdown(text: str, _name: str, questions: tuple[str, ...]) -> list[Han
             section.append(line)
     end_section()
     return [Handed(s.name, tuple(s.answers), "", tuple(s.notes)) for s in students if s.answers]
+
+
+def _heading(line: str) -> str:
+    """Return the text of a heading, or nothing; without a pattern, which would take long over a line of blanks."""
+    text = line.lstrip("#")
+    marks = len(line) - len(text)
+    return text.strip().rstrip("#").rstrip() if 1 <= marks <= 6 and text[:1].isspace() else ""
 
 
 class _Student(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from symacct.errors import FileError, SymacctError, nearest, one_of
@@ -20,6 +21,7 @@ READERS: Mapping[str, Callable[[str, str, tuple[str, ...]], list[Handed]]] = {
     ".toml": from_toml,
 }
 MOST_FILES = 20_000
+MOST_NOTES = 5
 SHOWN = 200
 
 
@@ -96,12 +98,12 @@ def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]
     """Keep the answers to the key's questions, and note the others; ids may differ in case and blanks."""
     ids = {_folded(q): q for q in questions}
     answers: dict[str, str] = {}
-    notes = list(handed.notes)
+    strange: list[str] = []
     problem = handed.problem
     for name, answer in handed.answers:
         question = ids.get(_folded(name))
         if question is None:
-            notes.append(f"the key has no question {name[:60]!r}.{nearest(name, questions)}")
+            strange.append(name)
         elif question in answers:
             problem = problem or f"the question {question!r} is answered twice"
         else:
@@ -110,7 +112,19 @@ def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]
         problem = "none of the key's questions is answered; they are " + one_of(questions)
     if problem and not problem.startswith(source):
         problem = f"{source}: {problem}"
-    return Submission(" ".join(student.split())[:SHOWN], {} if problem else answers, source, problem, tuple(notes))
+    said = (*handed.notes[:MOST_NOTES], *_unknown(strange, questions))
+    return Submission(" ".join(student.split())[:SHOWN], {} if problem else answers, source, problem, said)
+
+
+def _unknown(names: list[str], questions: tuple[str, ...]) -> list[str]:
+    """Name what the key lacks; the first few with what was perhaps meant, which takes a while to find."""
+    said = [f"the key has no question {name[:60]!r}.{_meant(name, questions)}" for name in names[:MOST_NOTES]]
+    return [*said, f"nor {len(names) - MOST_NOTES:,} others"] if len(names) > MOST_NOTES else said
+
+
+@lru_cache(maxsize=1024)
+def _meant(name: str, questions: tuple[str, ...]) -> str:
+    return nearest(name, questions)
 
 
 def _folded(name: str) -> str:

@@ -81,6 +81,35 @@ def test_headings_that_only_begin_alike(handed_in) -> None:
     assert read(folder) == {"a": {"matmul": "z"}}
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "# " + "# " * 500_000 + "x"),
+        ("a.md", "## matmul" + " " * 500_000 + "#" * 500_000 + "x\n" + "*" * 500_000 + ":" + " " * 500_000),
+        ("a.md", "## matmul\nAnswer" + " " * 500_000 + "x\n" + "- " * 500_000 + "\n" + "name" + " " * 500_000),
+        ("a.md", "\n" * 99_000 + "x\n- matmul:y"),
+        ("a.json", '{"matmul": "x", ' + ", ".join(f'"question {i}": ""' for i in range(50_000)) + "}"),
+        ("a.toml", 'matmul = "x"\n' + "a".ljust(19_000) + "= 1\n" + "b . " * 5 + "c = 1\n"),
+        ("a.csv", "question,answer\n" + "x,y\n" * 400_000),
+        ("a.csv", "student,matmul\n" + ",\n" * 400_000),
+        ("a.csv", "student," + ",".join(f"c{i}" for i in range(100_000))),
+    ],
+)
+def test_long_files_take_no_long_time(handed_in, name: str, text: str) -> None:
+    folder = handed_in(name, text)
+    started = time.process_time()
+    read_submissions([folder], IDS)
+    assert time.process_time() - started < 5
+
+
+def test_many_unknown_questions_are_summed_up(handed_in) -> None:
+    (found,) = read_submissions(
+        [handed_in("a.json", json.dumps({"matmul": "x"} | {f"u{i}": "" for i in range(30)}))], IDS
+    )
+    assert len(found.notes) == 6
+    assert found.notes[-1] == "nor 25 others"
+
+
 def test_an_unknown_question_is_noted(handed_in) -> None:
     (found,) = read_submissions([handed_in("a.toml", 'matmull = "x"\nsquare = "y"')], IDS)
     assert found.notes == ("the key has no question 'matmull'. Did you mean 'matmul'?",)
@@ -101,6 +130,7 @@ HOSTILE = {
     "empty.toml": (b"", "empty.toml: none of the key's questions is answered; they are matmul, square"),
     "empty.csv": (b"", "empty.csv holds no answers"),
     "empty.md": (b"\n\n", "empty.md holds no answers"),
+    "lines.md": (b"\n" * 3_000_000, "lines.md has more than 100,000 lines, the most that are read"),
     "prose.md": (b"# Sorry\n\nThe dog ate it.\n", "prose.md holds no answers"),
     "nested.toml": (
         b"a = " + b"[" * 15_000,
