@@ -95,7 +95,7 @@ def strategy_of(name: str) -> Strategy:
         Lists the names.
 
     """
-    if name not in STRATEGIES:
+    if not isinstance(name, str) or name not in STRATEGIES:
         known = [*STRATEGIES, "selective", "least"]
         msg = f"unknown strategy {name!r}; known: {one_of(known)}, or give every=k, stages=[...] or budget=BYTES."
         raise ConventionError(msg + nearest(str(name), known))

@@ -121,14 +121,13 @@ def _check_one(strategy: str | None, *others: object) -> None:
         raise ConventionError("a strategy, every=, stages= and budget= are ways to say one thing; give one of them")
 
 
-def _by_cuts(
-    asked: Asked, stages: Sequence[int | tuple[int, int]] | None, budget: Any, *, early_stop: bool
-) -> Checkpointing:
+def _by_cuts(asked: Asked, stages: Any, budget: Any, *, early_stop: bool) -> Checkpointing:
     """Return the plan with the best cuts, or with given ones."""
     chain = asked.chains["flops"]
     if stages is not None:
+        stages = stages if isinstance(stages, Sequence) and not isinstance(stages, str) else [stages]
         cuts, sure = _listed(chain, stages), True
-        told = "stages that are recomputed: " + ", ".join(map(str, stages))
+        told = f"stages that are recomputed: {', '.join(map(str, stages)) or 'none'}"
     else:
         numbers = Numbers(unrolled(chain.runs), chain.outside, early_stop=early_stop)
         most = least_budget(numbers) if budget is None else bytes_of_budget(budget)
@@ -158,11 +157,20 @@ def bytes_of_budget(budget: Any) -> Number:
     return Fraction(str(most)) if isinstance(most, float) else most
 
 
+def _segment(named: Any) -> tuple[int, int]:
+    """Return the first and the last block of a segment."""
+    pair = tuple(named) if isinstance(named, Sequence) and not isinstance(named, str) else (named, named)
+    if len(pair) != 2 or not all(type(i) is int for i in pair):
+        msg = f"{named!r} names no stages; a list has numbers from 0, and pairs of the first and last of a segment"
+        raise SizeError(msg)
+    return pair
+
+
 def _listed(chain: Chain, stages: Sequence[int | tuple[int, int]]) -> list[Cut]:
     """Return the cuts of a list of blocks."""
     blocks = [run.block for run in chain.runs for _ in unrolled([run])]
     places = [place for place, is_block in enumerate(blocks) if is_block]
-    segments = sorted((s, s) if isinstance(s, int) else tuple(s) for s in stages)
+    segments = sorted(map(_segment, stages))
     cuts: list[Cut] = []
     at = 0
     for first, last in segments:
