@@ -48,6 +48,12 @@ def ours(layers: int | None) -> Any:
     return step, step.step_total("flops"), step.step_total("bytes"), step.memory.by_role, step.memory.peaks
 
 
+def passes(_: None) -> Any:
+    account = sa.account(gpt2, params=PARAMS)
+    step = account.training()
+    return step.total.total("flops"), step.total.total("bytes"), account.residuals().total()
+
+
 def theirs(tensors: dict[str, torch.Tensor]) -> int:
     with FlopCounterMode(display=False) as counter:
         gpt2(**tensors).sum().backward()
@@ -69,11 +75,12 @@ def compare() -> list[Comparison]:
     counted, there = ours(12)[0].total.at(sizes=SIZES).matmul_flops, theirs(tensors)
     if counted != there:
         raise SystemExit(f"a step of GPT-2: {counted} here, {there} by torch")
-    turns: dict[str, Turn] = {"ours": (ours, [None]), "torch": (theirs, [tensors])}
+    turns: dict[str, Turn] = {"ours": (ours, [None]), "passes": (passes, [None]), "torch": (theirs, [tensors])}
     turns |= {"12": (ours, [12]), "1000": (ours, [1000])}
     samples = interleave([turns] * (1 + ROUNDS), forget_patterns)
     group = "a step of training; peer: torch's counter, meta tensors"
     return [
+        Comparison(group, "GPT-2, both passes, kept", samples["passes"], samples["torch"], seconds=SECONDS),
         Comparison(group, "GPT-2 with its memory", samples["ours"], samples["torch"], seconds=SECONDS),
         Comparison(
             "1,000 layers; peer: ours with 12", "GPT-2 with its memory", samples["1000"], samples["12"], at_most=1.5
