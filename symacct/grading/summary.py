@@ -9,7 +9,7 @@ from symacct.grading.display import number, visible
 from symacct.grading.lint import Linted
 from symacct.grading.remarks import outcome, remarks
 from symacct.grading.types import Graded, Key, in_language
-from symacct.grading.words import say
+from symacct.grading.words import headed, say
 from symacct.show import table
 
 NARROW = 24
@@ -36,9 +36,8 @@ def _not_right(graded: Graded, language: str) -> str:
 
 
 def _one(key: Key, graded: Graded, language: str) -> list[str]:
-    lines = [
-        f"{visible(graded.submission.student)}: {say('goodbye', language, *map(number, (graded.points, key.points)))}"
-    ]
+    points = say("goodbye", language, number(graded.points), number(key.points))
+    lines = [headed(visible(graded.submission.student), language, points)]
     for question, mark in zip(key.questions, graded.marks, strict=True):
         points = f"{number(mark.points)}/{number(mark.out_of)}"
         answer = f"  {visible(mark.answer, 60)}" if mark.answer is not None else ""

@@ -75,7 +75,12 @@ def label(what: str, language: str, text: str) -> str:
     ('Hint: 2 a term', '提示：每项两次')
 
     """
-    return f"{say(what, language)}{'：' if language == 'zh' else ': '}{text}"
+    return headed(say(what, language), language, text)
+
+
+def headed(head: str, language: str, text: str) -> str:
+    """Return a text behind its head and the language's colon."""
+    return f"{head}{'：' if language == 'zh' else ': '}{text}"
 
 
 def say(what: str, language: str, *values: object) -> str:
