@@ -132,7 +132,8 @@ POLICIES: Mapping[str, Policy] = {
         Policy(
             "amp",
             {"param": "fp32", "act": "bf16", "cast": "bf16"},
-            "torch.autocast: fp32 parameters, cast to bf16 for products; the casts are kept to the end of the backward",
+            "torch.autocast: fp32 parameters, cast to bf16 for products, from forward to backward. "
+            "Activations as if all were bf16: fp32 results of norms and losses are not told apart",
         ),
         Policy(
             "fp8",

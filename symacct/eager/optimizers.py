@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from symacct.eager.dtypes import torch_dtype
@@ -96,18 +97,23 @@ def _tensors(value: Any, name: str = "") -> Iterator[Seen]:
 def _outside(made: Any) -> str:
     """Return the name of an attribute that holds tensors of more than one number, besides the parameters."""
     rates = [{name: value for name, value in g.items() if name != "params"} for g in made.param_groups]
-    theirs = {id(p) for g in made.param_groups for p in g["params"]}
+    seen = {id(p) for g in made.param_groups for p in (*g["params"], *(p.grad for p in g["params"]))}
+    seen |= {id(made), id(made.param_groups), id(made.state)}
     places = {name: value for name, value in vars(made).items() if name not in ("param_groups", "state")}
-    for name, value in {**places, "param_groups": rates}.items():
-        if any(seen.shape not in ((), (1,)) for seen in _tensors(_without(value, theirs))):
-            return str(name)
-    return ""
+    return next((str(n) for n, value in {**places, "param_groups": rates}.items() if _keeps(value, seen)), "")
 
 
-def _without(value: Any, theirs: set[int]) -> Any:
-    """Return a value with the parameters themselves left out."""
-    if id(value) in theirs:
-        return None
+def _keeps(value: Any, seen: set[int]) -> bool:
+    """Whether something holds a tensor of more than one number that is not known, inside other objects too."""
+    import torch
+
+    if id(value) in seen or isinstance(value, type | ModuleType) or callable(value):
+        return False
+    seen.add(id(value))
+    if isinstance(value, torch.Tensor):
+        return value.numel() > 1
     if isinstance(value, Mapping):
-        return {key: _without(part, theirs) for key, part in value.items()}
-    return [_without(part, theirs) for part in value] if isinstance(value, list | tuple) else value
+        return any(_keeps(part, seen) for part in (*value.keys(), *value.values()))
+    if isinstance(value, list | tuple | set):
+        return any(_keeps(part, seen) for part in value)
+    return hasattr(value, "__dict__") and any(_keeps(part, seen) for part in vars(value).values())

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symacct.dtypes import Policy, policy_of
+from symacct.dtypes import BlockFormat, Policy, policy_of
 from symacct.errors import InconclusiveError
 from symacct.expr import Expr, Number, add, divide, name, terms_of, to_json, to_text
+from symacct.expr.poly import whole
 from symacct.memory.parameters import Parameter
 from symacct.memory.static import static_entries
 from symacct.optimizers import Optimizer, optimizer
@@ -60,6 +61,14 @@ class Rates:
         """Bytes a tensor besides."""
         return sum((part.per_tensor for part in self.parts), start=0)
 
+    @property
+    def cast(self) -> Number:
+        """Bytes a weight that products read, of a copy that lives from the forward to the end of the backward pass."""
+        fmt = self.policy.of("cast") if self.policy.has("cast") else None
+        if fmt is None:
+            return 0
+        return fmt.effective_bits / 8 if isinstance(fmt, BlockFormat) else whole(fmt.itemsize)
+
     def divided(self, roles: tuple[str, ...], devices: Expr) -> Expr:
         """Return bytes a parameter on one of `devices`, where some roles are divided among them."""
         shared = sum(part.bytes for part in self.parts if part.role in roles)
@@ -70,6 +79,8 @@ class Rates:
         told = " + ".join(map(to_text, (part.bytes for part in self.parts if part.bytes)))
         head = f"{self.optimizer.name} under {self.policy.name}: {told} = {to_text(self.total)} bytes a parameter"
         head += f", and {to_text(self.per_tensor)} a tensor" if self.per_tensor else ""
+        if self.cast:
+            head += f";\nbesides {to_text(self.cast)} a weight that is cast for products, from forward to backward"
         rows = [[p.role, p.name, p.dtype, to_text(p.bytes or p.per_tensor)] for p in self.parts]
         for row, part in zip(rows, self.parts, strict=True):
             row[3] += "" if part.bytes else " a tensor"
@@ -82,6 +93,7 @@ class Rates:
             "policy": self.policy.name,
             "total": to_json(self.total),
             "per_tensor": to_json(self.per_tensor),
+            "cast": to_json(self.cast),
             "parts": [
                 {
                     "role": p.role,

@@ -37,6 +37,16 @@ def test_the_counter_of_torch_is_four_bytes_a_tensor():
     assert "8 bytes a parameter, and 4 a tensor" in str(sa.bytes_per_parameter("adamw", "torch-bf16"))
 
 
+@pytest.mark.claim("S17")
+def test_casts_come_besides():
+    """16 bytes a parameter, and 2 a weight that is cast: fp32 stays what is kept."""
+    amp = sa.bytes_per_parameter("adamw", "amp")
+    assert (amp.total, amp.cast) == (16, 2)
+    assert "besides 2 a weight that is cast" in str(amp)
+    assert sa.bytes_per_parameter("adamw", "nvfp4").cast == Fraction(9, 16)
+    assert sa.bytes_per_parameter("adamw", "bf16").cast == 0
+
+
 @pytest.mark.claim("S58", "S59")
 def test_adagrad_of_the_lecture():
     assert [part.bytes for part in sa.bytes_per_parameter("adagrad", "bf16").parts] == [2, 2, 4]

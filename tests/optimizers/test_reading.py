@@ -77,6 +77,37 @@ def test_state_outside_the_state_is_refused():
         sa.optimizer(Hidden)
 
 
+def test_an_optimizer_inside_another_is_refused():
+    class Around(Own):
+        def __init__(self, params):
+            super().__init__(params)
+            self.inner = torch.optim.SGD(self.param_groups[0]["params"], lr=0.1, momentum=0.9)
+
+        def step(self):
+            self.inner.step()
+
+    with pytest.raises(InconclusiveError, match="in 'inner'"):
+        sa.optimizer(Around)
+
+
+def test_a_function_that_makes_one_and_its_counters():
+    """A counter that is a plain number is kept by Python, not in a tensor."""
+
+    def make(params):
+        return Own(params, lambda p, step: {"n": step, "m": torch.zeros_like(p)}, lr=3.0)
+
+    assert [(b.name, b.dtype) for b in sa.optimizer(make).state] == [("m", "param")]
+
+
+def test_a_class_that_cannot_be_made_without_more_says_how():
+    class Needs(Own):
+        def __init__(self, params, rate):
+            super().__init__(params, lr=rate)
+
+    with pytest.raises(InconclusiveError, match=r"missing 1 required.*lambda params: Needs"):
+        sa.optimizer(Needs)
+
+
 def test_a_number_of_axes_that_it_refuses_is_refused():
     muon = sa.optimizer(torch.optim.Muon)
     assert [b.shape((R, C)) for b in muon.state] == [(R, C)]
