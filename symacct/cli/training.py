@@ -129,8 +129,8 @@ def memory(
 @steps.command(
     epilog=examples(
         "fit devices=8 'memory=80 GB'",
-        "fit params=70B 'memory=80 GB' --policy megatron --stage 1",
-        "fit params=P devices=n --optimizer adafactor",
+        "fit params=10B 'memory=80 GB' --policy megatron --stage 1",
+        "fit params=P devices=n --optimizer adam8bit",
     )
 )
 def fit(

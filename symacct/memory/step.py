@@ -24,6 +24,7 @@ ROLES: Mapping[str, str] = {
     "casts": "copies of weights that products read",
     "activations": "made in the forward pass",
     "logits": "what the loss reads",
+    "results": "what the forward pass yields: logits, where the loss is not in the graph; a loss",
     "backward": "made in the backward pass and soon gone",
     "inputs": "of the step",
     "temporaries": "made by the optimizer and gone after its step",
@@ -92,7 +93,7 @@ class Step:
             return self.formats.of(tensor)
         if role == "parameters":
             return self.policy.of("param")
-        return self.policy.of("logits" if role == "logits" else "act")
+        return self.policy.of("logits" if role in ("logits", "results") else "act")
 
 
 class Storages:
@@ -186,9 +187,9 @@ def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
     """Yield what is a gradient of a parameter, or the logits, by the identity of the tensor that is made."""
     graph = step.graph
     gradients = set(step.gradients.values())
-    logits = [i for i in graph.outputs if i not in gradients and graph.tensors[i].shape]
-    logits += [op.inputs[0] for op in graph.ops if op.kind in LOSSES and op.phase == "fwd"]
-    told = {i: ("logits", graph.tensors[i].name) for i in logits}
+    told = {i: ("results", graph.tensors[i].name) for i in graph.outputs if i not in gradients}
+    losses = [op.inputs[0] for op in graph.ops if op.kind in LOSSES and op.phase == "fwd"]
+    told |= {i: ("logits", graph.tensors[i].name) for i in losses}
     told |= {
         made: ("gradients", f"gradient of {graph.tensors[i].name}")
         for i, made in step.gradients.items()
@@ -196,7 +197,7 @@ def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
     }
     for op in graph.ops:
         for place, i in enumerate(op.outputs):
-            if i in told and not (told[i][0] == "logits" and place < op.attrs.get("carry", 0)):
+            if i in told and not (told[i][0] == "results" and place < op.attrs.get("carry", 0)):
                 for tensors, made in [(graph.tensors, i), *((g.tensors, g.outputs[place]) for g in op.parts)]:
                     owner = tensors[made].storage
                     yield id(tensors[made if owner is None else owner]), told[i]

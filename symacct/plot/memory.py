@@ -17,6 +17,7 @@ COLOURS = {
     "casts": "#7a5195",
     "activations": "#f5a742",
     "logits": "#f9d38c",
+    "results": "#fbe7be",
     "backward": "#d1495b",
     "inputs": "#9c9c9c",
     "temporaries": "#5f7f4f",

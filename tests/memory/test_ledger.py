@@ -269,4 +269,13 @@ def test_formats_of_the_account_where_no_policy_is_asked_for():
 
     memory = sa.account(layer, params=["w"], dtype={"w": "fp8", "act": "fp32"}).training().memory
     assert sa.same(memory.roles["parameters"], "d*k")
-    assert sa.same(memory.roles["logits"], "4*b*k")
+    assert sa.same(memory.roles["results"], "4*b*k")
+
+
+def test_logits_are_what_the_loss_reads():
+    def classify(x: "b d", w: "d v", targets: "b"):
+        return sa.cross_entropy(x @ w, targets)
+
+    roles = sa.account(classify, params=["w"]).training(policy={"param": "bf16", "logits": "fp32"}).memory.roles
+    assert sa.same(roles["logits"], "4*b*v")
+    assert "results" in roles
