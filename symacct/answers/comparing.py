@@ -12,6 +12,7 @@ from symacct.answers.modes import compare, example
 from symacct.answers.question import Question, question_of
 from symacct.answers.reading import read_answer
 from symacct.answers.text.grammar import halved
+from symacct.answers.text.words import UnknownWordError
 from symacct.answers.truth import truth_of
 from symacct.answers.types import Finding, Reading, Verdict, Warned
 from symacct.errors import AnswerError, SymacctError
@@ -89,6 +90,9 @@ def judge(answer: str, question: Question) -> Verdict:
     truth = question.truth
     try:
         reading = read_answer(answer, truth.names.symbols, unit=truth.unit)
+    except UnknownWordError as error:
+        lacking = Finding("unknown_symbol", error.word)
+        return Verdict(correct=False, problem=str(error), findings=(lacking,), truth=truth.text)
     except AnswerError as error:
         return Verdict(correct=False, problem=str(error), findings=(Finding("unreadable"),), truth=truth.text)
     first = _judge_reading(reading, question)

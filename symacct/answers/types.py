@@ -65,6 +65,11 @@ class Reading:
     per: str = field(default="", repr=False, compare=False)
     limit: Tree | None = field(default=None, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        """Print the formula and what had to be guessed."""
+        unit = f"  [{self.unit}]" if self.unit else ""
+        return "\n".join([f"{self.formula}{unit}", *(w.text for w in self.warnings)])
+
     @property
     def expression(self) -> Any:
         """The expression as sympy has it, over plain symbols."""
@@ -149,6 +154,12 @@ class Verdict:
     warnings: tuple[Warned, ...] = ()
     truth: str = ""
     derivation: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Print right or wrong, the counterexample, the likely mistakes and what was noticed."""
+        from symacct.answers.mistakes import told
+
+        return "\n".join([*told(self), *(w.text for w in self.warnings)])
 
     @property
     def mistakes(self) -> tuple[str, ...]:

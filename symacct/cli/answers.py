@@ -72,6 +72,16 @@ def check(
         raise typer.Exit(1)
 
 
+@answers.command(epilog=examples("mistakes", "mistakes --lang zh"))
+def mistakes(*, lang: Language = "en", json: Json = False) -> None:
+    """Print the codes that `check` gives for likely mistakes, each with its sentence."""
+    from symacct.answers import MISTAKES, Finding, sentence
+    from symacct.show import table
+
+    rows = [[code, sentence(Finding(code, "..."), lang)] for code in MISTAKES]
+    emit(lambda: table(["code", "meaning"], rows), lambda: dict(rows), as_json=json)
+
+
 def _pairs(text: str) -> dict[str, str]:
     """Read ``B=rows,D=model width`` into a mapping; nothing where there is no equals sign."""
     if "=" not in text:

@@ -51,6 +51,7 @@ WRONG = [
     ("8*B*T*D**2 + 4*B*T**2*D + 4*B*T*D*F", LAYER, NET, "FLOPs", "gated_ffn", "4*B*D*F*T for 6*B*D*F*T"),
     ("8*B*T*D**2 + 2*B*T**2*D + 6*B*T*D*F", LAYER, NET, "FLOPs", "causal_half", ""),
     ("9*B*T*D**2 + 4*B*T**2*D + 6*B*T*D*F", LAYER, NET, "FLOPs", "term_coefficient", "9*B*D**2*T for 8*B*D**2*T"),
+    ("2*B*T*D*V + 8*B*D**2", "8*B*D**2", NET, "FLOPs", "embedding_as_matmul", "2*B*D*T*V"),
     ("max(a, b)", "a + b", "a b", "s", "max_for_sum", ""),
     ("a + b", "max(a, b)", "a b", "s", "sum_for_max", ""),
     ("min(a, b)", "max(a, b)", "a b", "s", "max_for_min", ""),
@@ -64,7 +65,8 @@ WRONG = [
     ("O(B)", "2*B", "B", "", "order_for_exact", ""),
     ("2*B GB", "2*B", "B", "FLOPs", "wrong_unit", "GB, not FLOPs"),
     ("2*(B", "2*B", "B", "", "unreadable", ""),
-    ("exp(B)*D", "2*B", "B", "", "unreadable", ""),
+    ("exp(B)*D", "2*B", "B", "", "unknown_symbol", "exp"),
+    ("2*B*hidden", "2*B*D", "B D", "", "unknown_symbol", "hidden"),
 ]
 
 NUMBERS = [

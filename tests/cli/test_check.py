@@ -68,3 +68,12 @@ def test_an_answer_that_does_not_read_is_wrong(run) -> None:
     ran = run("check", "2B(", "2*B")
     assert ran.code == 1
     assert "the formula ends here" in ran.out
+
+
+def test_the_list_of_mistakes_is_published(run) -> None:
+    from symacct.answers import MISTAKES
+
+    out = run("mistakes").out
+    assert all(code in out for code in MISTAKES)
+    assert max(map(len, out.splitlines())) <= 80
+    assert list(json.loads(run("mistakes", "--json", "--lang", "zh").out)) == list(MISTAKES)

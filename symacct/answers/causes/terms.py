@@ -52,7 +52,13 @@ def _whole_terms(surplus: list[Term], lacking: list[Term], case: Case) -> Iterat
             yield from of_limits(case)
         yield Finding("missing_term", _named(lacking, case))
     if surplus:
+        if case.kind == "flops" and all(_has_vocabulary(m, case) for m, _ in surplus):
+            yield Finding("embedding_as_matmul", _sum(surplus))
         yield Finding("extra_term", _sum(surplus))
+
+
+def _has_vocabulary(m: Monomial, case: Case) -> bool:
+    return any("vocab" in case.meaning(a).lower() for a, _ in m)
 
 
 def _paired(surplus: list[Term], lacking: list[Term]) -> tuple[list[tuple[Term, Term]], list[Term], list[Term]]:
@@ -93,8 +99,7 @@ def _of_pair(given: Term, wanted: Term, case: Case) -> Iterator[Finding]:
 
 def _is_lookup(given: Term, wanted: Term, case: Case) -> bool:
     """Whether a term with the vocabulary doubled: the lookup counted like the head."""
-    vocabulary = any("vocab" in case.meaning(a).lower() for a, _ in wanted[0])
-    return vocabulary and case.kind == "flops" and given[1] == 2 * wanted[1]
+    return _has_vocabulary(wanted[0], case) and case.kind == "flops" and given[1] == 2 * wanted[1]
 
 
 def _is_attention(given: Term, wanted: Term, case: Case) -> bool:

@@ -19,6 +19,15 @@ _SPELLED = frozenset(w for w in SUFFIXES if len(w) > 3)
 _ENDS = frozenset([")", "]", "}", "⌉", "⌋", "%"])
 
 
+class UnknownWordError(AnswerError):
+    """A word that is neither one of the question's symbols nor anything else an answer may have."""
+
+    def __init__(self, message: str, word: str) -> None:
+        """Keep the word besides the message."""
+        super().__init__(message)
+        self.word = word
+
+
 class Words(NamedTuple):
     """What a reading of words needs: the text, the question's symbols, its unit, and where to put warnings."""
 
@@ -193,7 +202,8 @@ def _names(token: Token, words: Words) -> list[Token]:
         hint = f" Did you mean {near.name}?" if near else ""
         known = ", ".join(words.names.symbols) or "none: a number is asked for"
         what = f"{word[:40]!r} is none of the question's symbols ({known}) and no unit.{hint}"
-        raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
+        message = f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}"
+        raise UnknownWordError(message, word[:40])
     return [_piece(piece, i, token, words) for i, piece in enumerate(pieces)]
 
 
