@@ -1,6 +1,6 @@
 """Generated inputs against the reader: a reading or a clean error, never a crash, never long.
 
-`python -m verify.answers.fuzz COUNT SEED` tries that many; with `--write` what was seen goes to results.
+`python -m verify.answers.fuzz COUNT SEED` tries that many; `--write` keeps what was seen in fuzzed.json.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ def _judge(text: str, symbols: dict[str, str], unit: str, i: int, seed: int) -> 
 
 def main() -> None:
     count, seed = int(sys.argv[1]), int(sys.argv[2])
-    seen = attack(count, seed)
+    seen = attack(count, seed, judged=25)
     print(seen)
     if "--write" in sys.argv:
         kept = {k: v for k, v in seen.items() if not k.startswith("slowest")}
-        path = Path(__file__).parents[1] / "results" / "fuzz_reader.json"
+        path = Path(__file__).parent / "fuzzed.json"
         path.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
 
 

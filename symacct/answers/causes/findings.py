@@ -61,7 +61,7 @@ def explain_difference(tree: Tree, question: Question) -> tuple[Finding, ...]:
                 found.append(finding)
             if len(found) == MOST:
                 break
-    except SymacctError:  # what was found by then stands; a search may meet a division by zero
+    except (SymacctError, ArithmeticError):  # what was found by then stands; a search may divide by zero
         pass
     if _coincides(case):
         found.append(Finding("coincidence"))

@@ -68,8 +68,9 @@ def _exponent(change: Fraction, step: int) -> int | None:
     """Return the whole power that a change over so many doublings is, or nothing."""
     if change <= 0:
         return None
-    exponent = round(math.log2(change) / step)
-    return exponent if abs(exponent * step - math.log2(change)) < 0.01 else None
+    doublings = math.log2(change.numerator) - math.log2(change.denominator)
+    exponent = round(doublings / step)
+    return exponent if abs(exponent * step - doublings) < 0.01 else None
 
 
 def _ratio(case: Case, sizes: dict[str, Fraction]) -> Fraction:

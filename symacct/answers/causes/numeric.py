@@ -155,7 +155,7 @@ def _powers(given: Fraction, wanted: Fraction, *, rooted: bool) -> Iterator[Find
 
 def _plain_ratio(c: Fraction, case: Case) -> Iterator[Finding]:
     """Yield a power of two where the truth has one, or a ratio of small whole numbers, also under a root."""
-    power = round(math.log2(c)) if c > 0 else 0
+    power = round(math.log2(c.numerator) - math.log2(c.denominator)) if c > 0 else 0
     if abs(power) > 3 and c == Fraction(2) ** power and nodes(case.truth.tree, ("**",)):
         yield Finding("wrong_exponent", f"2**{power} too much")
     ways = ((c, "{}"), (c * c, "sqrt({})")) if has_root(case.truth.tree) else ((c, "{}"),)
