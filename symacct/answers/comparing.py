@@ -112,6 +112,9 @@ def _judge_reading(reading: Reading, question: Question) -> Verdict:
         return _refused(meant, reading, question)
     try:
         verdict = compare(meant.tree, reading, question)
+        if meant.otherwise and not verdict.correct:
+            second = compare(meant.otherwise, reading, question)
+            verdict = second if second.correct else verdict
     except SymacctError as error:
         verdict = Verdict(correct=False, problem=str(error), findings=(Finding("unreadable"),))
     said = (*reading.warnings, *meant.warnings, *verdict.warnings)

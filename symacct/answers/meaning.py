@@ -23,6 +23,8 @@ class Meant(NamedTuple):
     tree: Tree
     warnings: tuple[Warned, ...] = ()
     refused: tuple[Finding, ...] = ()
+    otherwise: Tree | None = None
+    """What is compared if that is wrong: "per token" may only repeat what the question asks."""
 
 
 def meant_by(reading: Reading, truth: Truth) -> Meant:
@@ -87,7 +89,7 @@ def _per_noun(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant:
     if not symbol or symbol in names_in(reading.tree):
         return Meant(reading.tree)
     note = Warned("per", f"the amount for one {reading.per} is taken times {symbol}", 0, len(reading.text))
-    return Meant(joined("*", [reading.tree, Leaf("name", symbol, 0)]), (note,))
+    return Meant(joined("*", [reading.tree, Leaf("name", symbol, 0)]), (note,), otherwise=reading.tree)
 
 
 def _counted(noun: str, names: Names) -> str:

@@ -165,6 +165,18 @@ def test_an_amount_per_parameter_is_taken_times_the_parameters():
     assert not sa.check("16P", "12", unit="bytes/param").correct
 
 
+def test_per_token_may_repeat_what_the_question_asks():
+    symbols = {"L": "layers", "K": "kv heads", "T": "tokens"}
+    assert sa.check("2LK bytes per token", "2*L*K", symbols, unit="bytes").correct
+    assert sa.check("2LK bytes per token", "2*L*K*T", symbols, unit="bytes").correct
+    assert not sa.check("4LK bytes per token", "2*L*K*T", symbols, unit="bytes").correct
+
+
+def test_a_number_under_another_convention_is_told_within_the_tolerance():
+    verdict = sa.check("5115 days", "6583.6", mode="numeric", unit="days", conventions={"two matrices": "5115.2"})
+    assert (verdict.correct, verdict.other_convention) == (False, "two matrices")
+
+
 def test_macs_are_another_convention():
     verdict = sa.check("BDK", MATMUL, BDK, unit="FLOPs")
     assert (verdict.correct, verdict.other_convention) == (False, "mac")

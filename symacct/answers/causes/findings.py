@@ -20,7 +20,7 @@ from symacct.answers.causes.structure import (
     of_swaps,
 )
 from symacct.answers.causes.terms import of_divisors, of_terms
-from symacct.answers.equality import equal_for_all
+from symacct.answers.equality import close, equal_for_all
 from symacct.answers.evaluate import evaluate
 from symacct.answers.question import Question
 from symacct.answers.reading import names_in
@@ -94,7 +94,7 @@ def _coincides(case: Case) -> bool:
 def other_convention(tree: Tree, question: Question) -> str:
     """Return the rule under which an answer would be right: one that the truth states, MACs, or the exact count."""
     for rule, other in question.truth.others.items():
-        if equal_for_all(tree, other, question.names).equal:
+        if _agrees(tree, other, question):
             return rule
     case = case_of(tree, question)
     if case.kind != "flops" or case.answer is None or case.right is None or not names_in(tree):
@@ -102,6 +102,13 @@ def other_convention(tree: Tree, question: Question) -> str:
     if multiply(2, case.answer) == case.right:
         return "mac"
     return _exact_or_2n(case.answer, case.right, case.names)
+
+
+def _agrees(tree: Tree, other: Tree, question: Question) -> bool:
+    if question.mode != "numeric":
+        return equal_for_all(tree, other, question.names).equal
+    sizes = question.at or {}
+    return close(evaluate(tree, sizes), evaluate(other, sizes), question.rtol)
 
 
 def _exact_or_2n(answer: Expr, right: Expr, symbols: Iterable[str]) -> str:

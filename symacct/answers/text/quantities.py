@@ -43,7 +43,7 @@ def settle(tree: Tree, *, convert: bool = True) -> Settled:
     if tree.operator == "*":
         return _product(parts)
     if tree.operator in ("+", "min", "max"):
-        return _sum(tree, parts)
+        return _sum(tree, parts, convert=convert)
     if tree.operator in ("-", "ceil", "floor", "order"):
         return parts[0]._replace(tree=Node(tree.operator, (parts[0].tree,), tree.start))
     if tree.operator == "/":
@@ -79,7 +79,7 @@ def _product(parts: list[Settled]) -> Settled:
     return Settled(tree, unit, tuple(sorted((n, p) for n, p in dims.items() if p)), per)
 
 
-def _sum(tree: Node, parts: list[Settled]) -> Settled:
+def _sum(tree: Node, parts: list[Settled], *, convert: bool) -> Settled:
     """Add terms of one unit; a unit behind the last term alone is meant for all of them."""
     with_unit = [p for p in parts if p.unit and p.dims != (("share", 1),)]
     trees = tuple(p.tree for p in parts)
@@ -95,23 +95,13 @@ def _sum(tree: Node, parts: list[Settled]) -> Settled:
     if not parts[-1].unit or len(with_unit) > 1:
         raise AnswerError(f"cannot read the answer: some terms have the unit {first.unit}, others none")
     unit = read_unit(first.unit)
-    factor = _number(unit.factor if unit and _converted(parts[-1], unit) else Fraction(1), tree.start)
+    factor = _number(unit.factor if unit and convert else Fraction(1), tree.start)
     scaled = [p.tree if p.unit else joined("*", [p.tree, factor]) for p in parts]
     return first._replace(tree=Node(tree.operator, tuple(scaled), tree.start))
 
 
 def _seconds(dims: Dims) -> Dims:
     return tuple((name, power) for name, power in dims if name == "s")
-
-
-def _converted(part: Settled, unit: Unit) -> bool:
-    """Whether the factor of a unit was put into a part."""
-    texts = {leaf.text for leaf in _leaves(part.tree)}
-    return str(unit.factor.numerator) in texts
-
-
-def _leaves(tree: Tree) -> list[Leaf]:
-    return [tree] if isinstance(tree, Leaf) else [leaf for part in tree.parts for leaf in _leaves(part)]
 
 
 def in_unit_of(settled: Settled, wanted: Unit | None) -> Settled:
