@@ -23,8 +23,8 @@ class Check:
     """Two ways to one number.
 
     `agree` takes a case and raises where the two differ. `fixed` cases are always tried, and alone kill mutants;
-    `cases` draws random ones. `proves` names what depends on it: kinds of operations, "conventions", "bounds".
-    `share` scales the number of random cases of a slow check, `needs` names the modules it cannot do without.
+    `cases` draws random ones. `proves` names what depends on it: kinds of operations, their gradients, "conventions",
+    "bounds". `share` scales the number of random cases of a slow check, `needs` names the modules it cannot do without.
     """
 
     name: str

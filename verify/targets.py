@@ -16,8 +16,10 @@ import symacct.conventions
 from symacct.rules import RULES
 
 PACKAGE = "symacct.rules"
-ASPECTS = ("work", "reads", "writes", "spills", "residuals", "gradient", "copies")
-"""The parts of a rule that checks prove."""
+FORWARD = ("work", "reads", "writes", "spills", "copies")
+"""The parts of a rule that the checks of its kind prove."""
+BACKWARD = ("residuals", "gradient")
+"""The parts that those of its gradient prove."""
 TABLES = ("_CONTRACTIONS", "LECTURE_WEIGHTS", "UNIT_WEIGHTS", "PRESETS")
 NO_FORMULA = ("__str__", "__repr__", "__hash__")
 
@@ -67,12 +69,12 @@ def _rules() -> list[Target]:
     """The functions that work and traffic are made of, each with the kinds that depend on it."""
     kinds: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for kind, rule in RULES.items():
-        for aspect in ASPECTS:
+        for aspect in FORWARD + BACKWARD:
             for place in _reached(getattr(rule, aspect)):
-                kinds[place].add(kind)
+                kinds[place].add(kind if aspect in FORWARD else f"gradient of {kind}")
         for family in _modules():
             if kind in getattr(family, "RULES", {}):
-                kinds[family.__name__, "RULES"].add(kind)
+                kinds[family.__name__, "RULES"] |= {kind, f"gradient of {kind}"}
                 if hasattr(family, "FORMULAS"):
                     kinds[family.__name__, "FORMULAS"].add(kind)
     return [Target(module, where, frozenset(k)) for (module, where), k in sorted(kinds.items())]

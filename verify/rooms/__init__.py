@@ -18,7 +18,7 @@ ROOMS: dict[str, tuple[Check, ...]] = {
 }
 
 CHECKS: defaultdict[str, list[Check]] = defaultdict(list)
-"""The checks that prove each kind of operation, "conventions" and "bounds"."""
+"""The checks that prove each kind of operation, its gradient, "conventions" and "bounds"."""
 
 for _checks in ROOMS.values():
     for _check in _checks:

@@ -61,7 +61,7 @@ def by_kind() -> dict[str, tuple[Case, ...]]:
 
 
 CHECKS = tuple(
-    Check(name, formula, oracle, judge, None, cases, proves=(kind,), needs=("torch",))
+    Check(name, formula, oracle, judge, None, cases, proves=(f"gradient of {kind}",), needs=("torch",))
     for kind, cases in by_kind().items()
     for name, formula, oracle, judge in (
         (f"gradient of {kind}", "what a rule passes back", "torch.autograd.grad", gradients),
