@@ -18,7 +18,8 @@ class Case(NamedTuple):
 
     `dtypes` says which inputs are indices below `below`, or masks; `constant` inputs never need a gradient. Only the
     first `results` outputs are anyone's result. `kept` is false where torch has no such operation of its own, and
-    `call` is torch's where it is another than the one that runs here.
+    `call` is torch's where it is another than the one that runs here. `made` are the operations that the gradients of
+    all inputs are made of, where some could be superfluous.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Case(NamedTuple):
     kept: bool = True
     results: int | None = None
     call: Callable[..., Any] | None = None
+    made: tuple[str, ...] | None = None
 
     def needs(self) -> Iterator[tuple[bool, ...]]:
         """All ways in which inputs may need a gradient."""
@@ -43,11 +45,11 @@ X, ROW, COLUMN = (3, 4), (4,), (3, 1)
 SIZES = {"a": 3, "b": 4, "c": 5, "d": 2}
 
 
-def product(pattern: str, *, nest: bool = False) -> Case:
+def product(pattern: str, made: tuple[str, ...] | None = None, *, nest: bool = False) -> Case:
     left, _, right = pattern.partition("->")
     terms = tuple(tuple(term) for term in left.split(","))
     shapes = tuple(tuple(SIZES[a] for a in term) for term in terms)
-    return Case("einsum", shapes, {"einsum": Einsum(terms, tuple(right), SIZES, nest)}, kept=not nest)
+    return Case("einsum", shapes, {"einsum": Einsum(terms, tuple(right), SIZES, nest)}, kept=not nest, made=made)
 
 
 def sliding(kind: str, *shapes: Shape, **changed: Any) -> Case:
@@ -76,6 +78,12 @@ Q, KV = (2, 6, 5, 4), (2, 2, 7, 4)
 PLAIN = {"is_causal": False, "scale": None, "enable_gqa": True, "align": "top-left", "window": None}
 
 
+def drop(x: Any) -> Any:
+    from torch.nn.functional import dropout
+
+    return dropout(x, 0.25)
+
+
 def attend(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -85,7 +93,11 @@ def attend(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
 POINTWISE = (
     *(Case(kind, (X,)) for kind in UNARY),
     *(Case("gelu", (X,), {"approximate": a}) for a in ("none", "tanh")),
-    *(Case("pow", (X,), {"exponent": p}) for p in (1, 2, 3, 5)),
+    Case("pow", (X,), {"exponent": 2}, made=("mul", "mul")),
+    *(Case("pow", (X,), {"exponent": p}) for p in (1, 3, 5)),
+    Case("dropout", (X,), {"p": 0.25}, results=1, call=drop, made=("mul",)),
+    Case("add", ((3, 1), (3, 1)), made=()),
+    Case("add", ((2, 4), (1, 4)), made=("sum", "reshape")),
     *(
         Case(kind, shapes)
         for kind in ("add", "sub", "mul", "div", "maximum", "minimum")
@@ -108,6 +120,7 @@ REDUCED = (
     *(Case(kind, ((2, 3, 4),), {"axis": a}) for kind in ("softmax", "log_softmax") for a in (0, -1)),
     *(norm("layer_norm", (5,), given, axes=1) for given in ((), WEIGHT, BOTH)),
     norm("layer_norm", (6, 5), BOTH, axes=2),
+    norm("layer_norm", (5,), BOTH, axes=1)._replace(constant=(0, 1), made=("sum",)),
     *(norm("rms_norm", (5,), given, axes=1) for given in ((), WEIGHT)),
     norm("rms_norm", (6, 5), WEIGHT, axes=2),
     *(norm("group_norm", (6,), given, groups=2) for given in ((), WEIGHT, BOTH)),
@@ -131,6 +144,8 @@ PRODUCTS = (
         for p in ("ab,bc->ac", "abc,cd->abd", "bc,acd->ab", "ab,ab->", "a,b->ab", "abc,b->ca", "ab,->ba", "ab,c->bc")
     ),
     *(product(p) for p in ("ab->ba", "abc->b", "abd,abd->ab")),
+    product("ab,bc->ac", ("einsum", "einsum")),
+    product("ab->ab", ()),
     product("ab,bc,cd->ad", nest=True),
     Case("grouped_matmul", ((7, 4), (3, 4, 5), (7,)), dtypes={2: INDEX}, below=3, kept=False),
     sliding("conv", (2, 4, 7), (6, 2, 3), (6,), stride=(2,), padding=(1,), dilation=(2,), groups=2),
@@ -148,9 +163,16 @@ PRODUCTS = (
     sliding("avg_pool", (3, 9, 8), stride=(2, 1), kernel=(3, 2), padding=(1, 0), count_include_pad=False),
     *(
         Case("linear_recurrence", shapes, {"axis": 1, "method": m, "reverse": reverse}, kept=False)
-        for shapes in (((2, 5, 1), (2, 5, 3)), ((2, 5, 3), (2, 5, 3), (2, 3)))
+        for shapes in (((2, 5, 1), (2, 5, 3)), ((2, 2, 3), (2, 2, 3)), ((2, 5, 3), (2, 5, 3), (2, 3)))
         for m in ("sequential", "parallel")
         for reverse in (False, True)
+    ),
+    Case(
+        "linear_recurrence",
+        ((2, 1, 3), (2, 1, 3), (2, 3)),
+        {"axis": 1, "method": "sequential", "reverse": False},
+        kept=False,
+        made=("roll", "linear_recurrence", "reshape", "mul", "reshape", "reshape", "mul"),
     ),
     *(Case("associative_scan", ((2, 5),), {"axis": 1, "combine": "add", "reverse": r}) for r in (False, True)),
     Case("cumsum", ((4, 5),), {"axis": 1}),

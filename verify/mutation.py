@@ -9,6 +9,7 @@ code 1.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tomllib
 from collections import Counter
@@ -117,6 +118,7 @@ def report(tried: Sequence[tuple[Key, str | None]], console: Console) -> list[st
 
 
 def main() -> int:
+    argparse.ArgumentParser("python -m verify.mutation", description=__doc__.partition("\n")[0]).parse_args()
     console = Console(soft_wrap=True)
     wrong = broken() or report(try_all(console), console)
     wrong += unchecked()

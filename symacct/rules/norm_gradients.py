@@ -105,9 +105,7 @@ def gradient_of_layer_norm(b: Backward) -> tuple[Any, ...]:
 
 def gradient_of_rms_norm(b: Backward) -> tuple[Any, ...]:
     """Return the gradients of x and weight that are needed, in one operation."""
-    axes = b.attrs["axes"]
-    rest = tuple(range(len(b.inputs[0].shape) - axes))
-    return _fused(b, "rms_norm_backward", rest, axes=axes)
+    return _fused(b, "rms_norm_backward", (), axes=b.attrs["axes"])  # it has no bias
 
 
 def gradient_of_group_norm(b: Backward) -> tuple[Any, ...]:

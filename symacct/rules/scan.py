@@ -132,10 +132,11 @@ def work_of_recurrence(op: Op, graph: Graph) -> Work:
     }
 
 
-def residuals_of_recurrence(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+def residuals_of_recurrence(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
     """Keep the coefficients to go back through time, and the states where the coefficients need a gradient."""
     kept = [Residual("input", 0)] if any(needs) else []
-    kept += [Residual("output")] if needs[0] else []
+    alone = graph.tensors[op.inputs[1]].shape[op.attrs["axis"]] == 1  # no state comes before another
+    kept += [Residual("output")] if needs[0] and not alone else []
     return (*kept, *(Residual("input", 2) for _ in needs[2:] if needs[0]))
 
 

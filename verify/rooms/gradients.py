@@ -5,9 +5,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from symacct.errors import GraphError
+from symacct.rules import rule_of
 from symacct.symbolic import Builder, Symbolic, apply
 from verify.check import Check, DisagreementError, agree
 from verify.gradient_cases import CASES, INDEX, MASK, Case
+
+READ = ("grouped_matmul", "linear_recurrence")
+"""Kinds that torch has no operation for."""
+REFUSED = ("sdpa", "rotary")
+"""Kinds with inputs that get no gradient."""
 
 
 def tensors_of(case: Case) -> list[Any]:
@@ -55,6 +62,42 @@ def residuals(case: Case) -> None:
         agree(kept_bytes(graph, {}, needs), saved, f"bytes that {case.kind} keeps for {needs}")
 
 
+def operations(case: Case) -> None:
+    from verify.autograd import symbolic_gradients
+
+    if case.made is not None:
+        needs = list(case.needs())[-1]
+        made = symbolic_gradients(case.kind, case.shapes, needs, **case.attrs).ops[1:]
+        agree(tuple(op.kind for op in made), case.made, f"operations of the gradients of {case.kind}")
+
+
+def reads_what_is_kept(case: Case) -> None:
+    """Of what torch has no operation for: what is kept is what the gradients read."""
+    from verify.autograd import symbolic_gradients
+
+    for needs in case.needs():
+        graph = symbolic_gradients(case.kind, case.shapes, needs, **case.attrs)
+        op, *later = graph.ops
+        root = {t.id: t.id if t.storage is None else t.storage for t in graph.tensors}
+        read = {root[r.tensor] for part in later for r in rule_of(part).reads(part, graph)}
+        ids = {"input": op.inputs, "output": op.outputs}
+        kept = {ids[r.kind][r.which] for r in rule_of(op).residuals(op, graph, needs)}
+        agree(kept, read & {*op.inputs, *op.outputs}, f"what {case.kind} keeps for {needs}")
+
+
+def refuses(case: Case) -> None:
+    """No gradient is made of an input that is a constant to the operation."""
+    from verify.autograd import symbolic_gradients
+
+    for constant in case.constant:
+        needs = tuple(i in (0, constant) for i in range(len(case.shapes)))
+        try:
+            symbolic_gradients(case.kind, case.shapes, needs, **case.attrs)
+        except GraphError:
+            continue
+        raise DisagreementError(f"{case.kind} made a gradient of its input {constant}")
+
+
 def by_kind() -> dict[str, tuple[Case, ...]]:
     ordered = sorted(CASES, key=lambda case: case.kind)
     return {kind: tuple(several) for kind, several in groupby(ordered, lambda case: case.kind)}
@@ -66,5 +109,24 @@ CHECKS = tuple(
     for name, formula, oracle, judge in (
         (f"gradient of {kind}", "what a rule passes back", "torch.autograd.grad", gradients),
         (f"residuals of {kind}", "bytes that autograd keeps", "saved_tensors_hooks, storages merged", residuals),
+        (
+            f"operations of the gradient of {kind}",
+            "the operations a gradient is made of",
+            "written by hand",
+            operations,
+        ),
     )
+) + tuple(
+    Check(name, formula, oracle, judge, None, by_kind()[kind], proves=(f"gradient of {kind}",), needs=("torch",))
+    for kinds, name, formula, oracle, judge in (
+        (
+            ("grouped_matmul", "linear_recurrence"),
+            "what is kept",
+            "residuals",
+            "what gradients read",
+            reads_what_is_kept,
+        ),
+        (("sdpa", "rotary"), "no gradient of constants", "an error", "the list of constants", refuses),
+    )
+    for kind in kinds
 )
