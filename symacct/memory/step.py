@@ -189,6 +189,7 @@ def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
     gradients = set(step.gradients.values())
     told = {i: ("results", graph.tensors[i].name) for i in graph.outputs if i not in gradients}
     losses = [op.inputs[0] for op in graph.ops if op.kind in LOSSES and op.phase == "fwd"]
+    losses += [op.inputs[0] for op in graph.ops if op.kind == "log_softmax" and op.outputs[0] in losses]
     told |= {i: ("logits", graph.tensors[i].name) for i in losses}
     told |= {
         made: ("gradients", f"gradient of {graph.tensors[i].name}")

@@ -276,6 +276,8 @@ def test_logits_are_what_the_loss_reads():
     def classify(x: "b d", w: "d v", targets: "b"):
         return sa.cross_entropy(x @ w, targets)
 
-    roles = sa.account(classify, params=["w"]).training(policy={"param": "bf16", "logits": "fp32"}).memory.roles
-    assert sa.same(roles["logits"], "4*b*v")
-    assert "results" in roles
+    memory = sa.account(classify, params=["w"]).training(policy={"param": "bf16", "logits": "fp32"}).memory
+    assert sa.same(memory.roles["logits"], "4*b*v")  # their logarithms, which are kept
+    assert "results" in memory.roles
+    found = memory.timeline(b=2, d=3, v=5)
+    assert max(found.roles["logits"]) == 2 * 4 * 2 * 5  # both, while the one is made of the other
