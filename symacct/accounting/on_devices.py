@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from symacct.accounting.numbers import together
+
 if TYPE_CHECKING:
+    from symacct.accounting.core import Account
     from symacct.accounting.roofline import Roofline
     from symacct.accounting.roofline.losses import Waterfall
 
@@ -83,6 +86,7 @@ class OnDevices:
         *,
         overlap: str = "perfect",
         communication: Any = 0,
+        recompute: Account | None = None,
         compute: str | None = None,
         launch: Any = 0,
         tile: Any = None,
@@ -100,6 +104,8 @@ class OnDevices:
             ``"perfect"``: a kernel takes as long as its longest part; ``"none"``: its parts follow one another.
         communication
             How long communication takes that nothing hides: seconds, or text.
+        recompute
+            An account of what runs again besides: with everything checkpointed, the forward pass of a step.
         sizes, **axes
             A number for every size.
 
@@ -116,7 +122,8 @@ class OnDevices:
         -----
         A kernel with products takes ``max(products / peak, other work / vector peak, bytes / bandwidth)``. Its share
         of the base is its products at the roof's peak; the rest of its time is one of the losses, each measured from
-        where the one before ended, so that base and losses are the time exactly.
+        where the one before ended, so that base and losses are the time exactly. Of a step of training:
+        ``step = account.training()``, then ``step.total.mfu_bound(..., recompute=step.forward)``.
 
         Examples
         --------
@@ -137,5 +144,6 @@ class OnDevices:
         from symacct.accounting.roofline import roofline
         from symacct.accounting.roofline.losses import waterfall
 
-        roof = roofline(self, device, compute=compute, launch=launch, tile=tile, units=units)
-        return waterfall(roof, overlap, communication, sizes, axes)
+        options = {"compute": compute, "launch": launch, "tile": tile, "units": units}
+        again = None if recompute is None else roofline(recompute, device, **options)
+        return waterfall(roofline(self, device, **options), overlap, communication, together(sizes, axes), again)

@@ -102,7 +102,7 @@ def roofline(
 @timed.command(
     epilog=examples(
         "waterfall graphs/mlp.py b=64 s=1024 d=4096 f=16384 --device h100",
-        "waterfall graphs/mlp.py b=64 s=1024 d=4096 f=16384 --device h100 --launch '5 us' --plot why.svg",
+        "waterfall graphs/mlp.py b=64 s=1024 d=4096 f=16384 --device h100 --training --recompute --plot why.svg",
     )
 )
 def waterfall(
@@ -110,6 +110,10 @@ def waterfall(
     sizes: SizeWords = None,
     *,
     device: DeviceName,
+    training: Annotated[bool, typer.Option("--training", help="Of a step: forward and backward.")] = False,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="With --training: everything is checkpointed, and runs forward again.")
+    ] = False,
     overlap: Annotated[
         str, typer.Option("--overlap", help="perfect: a kernel takes what its longest part takes; none: the sum.")
     ] = "perfect",
@@ -128,7 +132,11 @@ def waterfall(
 ) -> None:
     """Print why a run does not reach the peak: products at the peak, what each loss adds, the MFU that is left."""
     counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
-    fall = counted.mfu_bound(
+    if recompute and not training:
+        msg = "--recompute is of a step of training: give --training too"
+        raise ConventionError(msg)
+    step = counted.training() if training else None
+    fall = (counted if step is None else step.total).mfu_bound(
         device,
         overlap=overlap,
         communication=communication,
@@ -137,6 +145,7 @@ def waterfall(
         tile=_tile(tile),
         units=units,
         sizes=given,
+        recompute=step.forward if step is not None and recompute else None,
     )
     emit(lambda: str(fall), fall.to_json, as_json=json, notes=_drawn(plot, fall))
 

@@ -90,6 +90,18 @@ def test_recompute_is_time_but_no_work_of_the_model() -> None:
     assert sa.account(products).mfu_bound("h100", sizes=sizes).mfu == 0
 
 
+def test_a_step_with_everything_checkpointed_runs_its_forward_again() -> None:
+    step = sa.account(layer, params=["w"]).training()
+    sizes = {"b": 4096, "d": 4096, "k": 4096}
+    plain = step.total.mfu_bound("h100", sizes=sizes)
+    again = step.total.mfu_bound("h100", sizes=sizes, recompute=step.forward, launch=1e-9)
+    forward = step.forward.roofline("h100").at(sizes=sizes).overlapped
+    assert again.base == plain.base
+    assert again.seconds - plain.seconds == forward.value
+    assert losses(again)["recompute"] == pytest.approx(float(forward))
+    assert again.mfu < plain.mfu
+
+
 SIZES = st.integers(1, 9000)
 
 

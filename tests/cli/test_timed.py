@@ -50,6 +50,17 @@ def test_a_waterfall(run) -> None:
     assert "sizes rounded up to tiles" in [x["cause"] for x in tiled["losses"]]
 
 
+def test_a_waterfall_of_a_step(run) -> None:
+    words = [MLP, *MLP_SIZES, "--device", "h100", "--json"]
+    forward = json.loads(run("waterfall", *words).out)
+    step = json.loads(run("waterfall", *words, "--training").out)
+    again = json.loads(run("waterfall", *words, "--training", "--recompute").out)
+    assert step["products_at_the_peak"] == pytest.approx(2.5 * forward["products_at_the_peak"])  # x has no gradient
+    assert again["products_at_the_peak"] == step["products_at_the_peak"]
+    assert "recompute" in [x["cause"] for x in again["losses"]]
+    assert again["mfu"] < step["mfu"]
+
+
 def test_regimes(run) -> None:
     assert "b = k" in run("regimes", MATMUL, "k=4096", "--over", "b,d").out
     data = json.loads(run("regimes", MATMUL, "k=8192", "d=4096", "--over", "b", "--device", "h100", "--json").out)
@@ -102,6 +113,7 @@ def test_calibrate(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (["roofline", MATMUL, "--device", "h100", "--engines", "three"], "apart, matrix"),
         (["waterfall", MATMUL, "b=2", "--device", "h100"], "no number for d, k"),
         (["waterfall", MATMUL, "b=2", "d=2", "k=2", "--device", "h100", "--overlap", "some"], "perfect, none"),
+        (["waterfall", MATMUL, "b=2", "d=2", "k=2", "--device", "h100", "--recompute"], "give --training too"),
         (["regimes", MATMUL, "--over", "b,z"], "no free size 'z'"),
         (["regimes", MATMUL, "d=2", "--over", "b"], "no number for k"),
         (["regimes", MATMUL, "k=2", "--over", "b,d", "--device", "h100", "--of", "flops"], "--of and --by"),

@@ -248,7 +248,7 @@ def bound_of(lanes: tuple[Expr, Expr, Expr, Expr]) -> str | None:
     named = zip(("compute", "compute", "memory", "launch"), lanes, strict=True)
     present = [(name, seconds) for name, seconds in named if seconds != 0]
     for name, seconds in present:
-        signs = [sign(add((seconds, -other))) for _, other in present]
+        signs = [sign(add((seconds, -other))) for rival, other in present if rival != name]
         if all(s is not None and s >= 0 for s in signs):
             return name
     return None

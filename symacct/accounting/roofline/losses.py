@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -126,16 +126,19 @@ def waterfall(
     roof: Roofline,
     overlap: str,
     communication: Any,
-    sizes: Mapping[str, Any] | None,
-    axes: Mapping[str, Any],
+    sizes: Mapping[str, Any],
+    again: Roofline | None = None,
 ) -> Waterfall:
     """See `Account.mfu_bound`."""
     if overlap not in OVERLAPS:
         msg = f"unknown overlap {overlap!r}; known: {one_of(OVERLAPS)}"
         raise ConventionError(msg)
     waited = Fraction(quantity(communication, "s").value)
-    given = concrete(roof.account, collect_sizes(sizes, axes, roof.account.names))
+    given = concrete(roof.account, collect_sizes(sizes, {}, roof.account.names))
     parts = [_part(roof, kernel, overlap, given) for kernel in roof.kernels]
+    if again is not None:
+        mine = concrete(again.account, given)
+        parts += [_part(roof, replace(k, phase="recompute"), overlap, mine) for k in again.kernels]
     told = ", ".join(f"{name} = {size}" for name, size in given.items())
     under = (roof.machine.device.title, f"peak of {roof.dtype.name}, {roof.peak}", told, *roof.notes)
     return Waterfall(
