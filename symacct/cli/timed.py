@@ -46,6 +46,17 @@ def _account(what: str, sizes: dict[str, str], **options: str) -> tuple[Account,
     return (account(what, sizes=sizes, **options), {}) if sizes else (counted, {})
 
 
+def _step(forward: Account, *, training: bool, recompute: bool) -> tuple[Account, Account | None]:
+    """Return what is run, and what is run again."""
+    if recompute and not training:
+        msg = "--recompute is of a step of training: give --training too"
+        raise ConventionError(msg)
+    if not training:
+        return forward, None
+    step = forward.training()
+    return step.total, step.forward if recompute else None
+
+
 def _tile(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
@@ -132,11 +143,8 @@ def waterfall(
 ) -> None:
     """Print why a run does not reach the peak: products at the peak, what each loss adds, the MFU that is left."""
     counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
-    if recompute and not training:
-        msg = "--recompute is of a step of training: give --training too"
-        raise ConventionError(msg)
-    step = counted.training() if training else None
-    fall = (counted if step is None else step.total).mfu_bound(
+    step, again = _step(counted, training=training, recompute=recompute)
+    fall = step.mfu_bound(
         device,
         overlap=overlap,
         communication=communication,
@@ -145,7 +153,7 @@ def waterfall(
         tile=_tile(tile),
         units=units,
         sizes=given,
-        recompute=step.forward if step is not None and recompute else None,
+        recompute=again,
     )
     emit(lambda: str(fall), fall.to_json, as_json=json, notes=_drawn(plot, fall))
 
