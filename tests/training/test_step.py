@@ -197,3 +197,11 @@ def test_forward_and_backward_are_the_total(options):
     assert sa.same(training.forward.flops + training.backward.flops, training.flops)
     if "traffic" not in options:
         assert sa.same(training.forward.bytes + training.backward.bytes, training.bytes)
+
+
+@pytest.mark.claim("D6")
+@pytest.mark.parametrize("dtype", ["fp32", "nvfp4"])
+def test_operations_have_no_dtype_and_bytes_do(dtype):
+    ours, in_bf16 = (sa.account(network, params=["w"], dtype=of, sizes={"d": 64}).training() for of in (dtype, "bf16"))
+    assert ours.flops == in_bf16.flops
+    assert ours.bytes != in_bf16.bytes

@@ -170,7 +170,6 @@ CHECKS = (
         cases(),
         _EVERY,
         claims=("S53", "S55"),
-        proves=("absent",),
         needs=_TORCH,
         share=0.2,
     ),
