@@ -27,6 +27,16 @@ def network(x: "b d", w: "L d d") -> Any:
     return sa.repeat("L", lambda h, w: h @ w, x, xs=w)
 
 
+def collecting(x: "b d", w: "L d d") -> Any:
+    """Collects what it makes, that again, a part of it, and what it was given."""
+
+    def body(h: Any, w: Any) -> Any:
+        h = h @ w
+        return h, (h, h, h[:, :1], w)
+
+    return sa.repeat("L", body, x, xs=w, collect=True)
+
+
 def branching(p: "", x: "b d", w: "d d") -> Any:
     return sa.cond(p > 0, lambda x, w: x @ w @ w, lambda x, w: x @ w, x, w)
 
@@ -50,6 +60,16 @@ def repeat_agrees(case: Case) -> None:
     one = run("b d, d k -> b k", {"b": case.rows, "d": case.width, "k": case.width})
     moved = sum(t.elements for _ in range(case.layers) for t in one.touched)
     agree(number(account.bytes, case.sizes), moved, f"elements that {case.layers} layers move, {case}")
+
+
+def collection_agrees(case: Case) -> None:
+    """What is made is written in its place, all else is read and written again; torch stacks that too."""
+    one = run("b d, d k -> b k", {"b": case.rows, "d": case.width, "k": case.width})
+    products = sum(t.elements for t in one.touched)
+    made, part, given = case.rows * case.width, case.rows, case.width**2
+    for layout, copied in (("ideal", made + part + given), ("torch", 2 * made + part + given)):
+        ours = number(sa.account(collecting, dtype="int8", layout=layout).bytes, case.sizes)
+        agree(ours, case.layers * (products + 2 * copied), f"elements that {layout} moves to collect, {case}")
 
 
 def cond_agrees(case: Case) -> None:
@@ -88,6 +108,16 @@ CHECKS = (
         "account(repeat of a matrix product)",
         "every iteration executed on numbers that count",
         repeat_agrees,
+        _CASES,
+        _FIXED,
+        proves=("repeat",),
+        share=0.1,
+    ),
+    Check(
+        "collected",
+        "account(repeat that collects).bytes",
+        "elements of products executed, and of what is copied",
+        collection_agrees,
         _CASES,
         _FIXED,
         proves=("repeat",),

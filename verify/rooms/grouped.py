@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from symacct.expr import name
+from symacct.rules import RULES
+from symacct.rules.rule import Backward
 from symacct.testing.counting import Counted, totals
 from verify.check import Check, agree
 from verify.one_op import flops_of, one_op, traffic_agrees
@@ -76,6 +78,28 @@ def weights_agree(case: Case) -> None:
     traffic_agrees(graph, case.sizes, [set(x), set(grad), set(range(case.rows)), set(made)], rows)
 
 
+def kept_agrees(needs: tuple[bool, bool]) -> None:
+    """What is kept is what the gradient is made of: noted as it is handed to its operations."""
+    read: set[str] = set()
+
+    class Noted(str):
+        __slots__ = ()
+        shape = (3, 4, 5)
+        mT = property(lambda self: self)  # noqa: N815 # as torch calls it
+
+    def apply(_kind: str, *tensors: str, **_attrs: Any) -> str:
+        read.update(tensors)
+        return Noted("made")
+
+    inputs = tuple(map(Noted, ("rows", "matrices", "groups")))
+    rule = RULES["grouped_matmul"]
+    rule.gradient(Backward(apply, {}, inputs, (Noted("out"),), (Noted("grad"),), (*needs, False)))
+    graph = one_op("grouped_matmul", [["n", "d"], ["e", "d", "f"], ["n"]])
+    (op,) = graph.ops
+    kept = {str(inputs[r.which]) for r in rule.residuals(op, graph, (*needs, False))}
+    agree(sorted(kept), sorted(read - {"grad"}), f"what is kept where {needs} need a gradient")
+
+
 def _places(*sizes: int) -> list[tuple[int, ...]]:
     return list(itertools.product(*map(range, sizes)))
 
@@ -91,6 +115,15 @@ def _check(name: str, kind: str, agrees: Callable[[Case], None]) -> Check:
 
 
 CHECKS = (
+    Check(
+        "what is kept of rows by group",
+        "residuals of grouped_matmul",
+        "what its gradient is handed",
+        kept_agrees,
+        fixed=((True, True), (True, False), (False, True), (False, False)),
+        proves=("grouped_matmul",),
+        needs=("numpy",),
+    ),
     _check("rows by group", "grouped_matmul", rows_agree),
     _check("gradients of matrices by group", "grouped_matmul_backward_weight", weights_agree),
 )
