@@ -7,11 +7,13 @@ from pathlib import Path
 import einops
 import pytest
 import sympy
+from hypothesis import given
 
 import symacct as sa
 from symacct.checkpointing.derive import chain_of
 from symacct.errors import GraphError, MixedUnitsError, UnknownOpError
 from symacct.expr import to_sympy
+from symacct.testing.compositions import Composition, compositions
 from verify.rooms.checkpointing import KINDS
 
 GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
@@ -292,3 +294,15 @@ def test_a_repeat_and_its_unrolling_have_the_same_best_plans(kind: str) -> None:
     ours, theirs = ([(p.memory, p.again) for p in curve.points] for curve in curves)
     assert ours == theirs
     assert all(curve.complete for curve in curves)
+
+
+@given(compositions())
+def test_random_graphs_keep_what_their_residuals_are_and_the_best_plan_holds_no_more(composition: Composition) -> None:
+    account = sa.account(composition.function(), dtype="fp32")
+    if not account.graph.ops:
+        return
+    plan = sa.checkpoint(account, "none")
+    assert sa.same(plan.held, account.residuals().bytes)
+    assert sa.same(plan.forward, account.flops)
+    everything, least = (sa.checkpoint(account, name, sizes=composition.sizes).at() for name in ("none", "least"))
+    assert least.memory.value <= everything.memory.value
