@@ -21,7 +21,7 @@ COMMANDS = (
     *("flops", "bytes", "intensity", "orders", "bound", "explain", "compare", "dtypes"),
     *("account", "residuals", "solve", "sweep"),
     *("days", "mfu", "devices", "peak"),
-    "check",
+    *("check", "mistakes"),
     *("roofline", "waterfall", "regimes", "calibrate"),
     *("grade", "ask"),
     "checkpoint",
