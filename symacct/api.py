@@ -11,7 +11,7 @@ from symacct.conventions import Convention, convention_of
 from symacct.dtypes import as_format
 from symacct.einsum import Products, check_order, left_tree, products
 from symacct.errors import ConventionError, DtypeError, one_of
-from symacct.expr import Size, collect_sizes
+from symacct.expr import Size, collect_sizes, names_in
 from symacct.graph import Graph
 from symacct.ordering import best_tree
 from symacct.pattern import parse, parse_once
@@ -159,6 +159,8 @@ def _account(  # noqa: PLR0917 # all that an account depends on, as a key to rem
     title = pattern
     if sizes:
         title += "   with " + ", ".join(f"{n} = {s}" for n, s in sizes.items())
+        if again := sorted(sizes.keys() & {n for s in sizes.values() for n in names_in(s)}):
+            title += f", put in at once: {', '.join(again)} inside a size is still a name"
     return Account(source, counted, formats, cast("Traffic", traffic), title, order)
 
 

@@ -107,8 +107,9 @@ class LowerBound:
 
     @property
     def expr(self) -> Sympy:
-        """The proved bound in elements, such as ``2*i*j*k/sqrt(M) - 2*M``."""
-        return to_sympy(self.proved)
+        """The proved bound in elements, such as ``2*i*j*k/sqrt(M) - 2*M``; of numbers at least 0."""
+        known = not any(True for _ in names_in(self.proved))
+        return to_sympy(0 if known and float_of(self.proved) < 0 else self.proved)
 
     @property
     def candidates(self) -> tuple[Expr, ...]:

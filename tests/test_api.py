@@ -257,3 +257,8 @@ def test_every_verb_says_what_it_is(verb):
     doc = inspect.getdoc(getattr(sa, verb))
     assert doc is not None
     assert "Examples" in doc
+
+
+def test_the_title_says_that_sizes_are_put_in_at_once() -> None:
+    assert "k inside a size is still a name" in sa.account("b d, d k -> b k", d="4*k", k=64).title
+    assert "still a name" not in sa.account("b d, d k -> b k", d="4*h", k=64).title
