@@ -262,3 +262,9 @@ def test_every_verb_says_what_it_is(verb):
 def test_the_title_says_that_sizes_are_put_in_at_once() -> None:
     assert "k inside a size is still a name" in sa.account("b d, d k -> b k", d="4*k", k=64).title
     assert "still a name" not in sa.account("b d, d k -> b k", d="4*h", k=64).title
+
+
+def test_a_bound_of_numbers_is_never_negative() -> None:
+    """A memory that holds everything forces nothing: 2*1000/1000 - 2*10**6 is below 0."""
+    assert sa.lower_bound("i k, k j -> i j", memory=10**6, i=10, j=10, k=10).expr == 0
+    assert float(sa.lower_bound("i k, k j -> i j", memory=9, i=10, j=10, k=10).expr) == pytest.approx(2 * 1000 / 3 - 18)

@@ -294,9 +294,3 @@ def test_a_bound_is_a_frozen_value():
         assert twin.expr == bound.expr
     with pytest.raises(AttributeError):
         bound.constant = 3
-
-
-def test_a_bound_of_numbers_is_never_negative() -> None:
-    """A memory that holds everything forces nothing: 2*1000/1000 - 2*10**6 is below 0."""
-    assert sa.lower_bound(MATMUL, memory=10**6, i=10, j=10, k=10).expr == 0
-    assert float(sa.lower_bound(MATMUL, memory=9, i=10, j=10, k=10).expr) == pytest.approx(2 * 1000 / 3 - 18)
