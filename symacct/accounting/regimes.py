@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.analysis import By, terms
 from symacct.accounting.numbers import axis_name
 from symacct.accounting.sweep import on_arrays
-from symacct.errors import AxisConflictError, ExpressionError, InconclusiveError, SizeError, UndefinedSizeError, one_of
+from symacct.errors import (
+    AxisConflictError,
+    ExpressionError,
+    InconclusiveError,
+    SizeError,
+    UndefinedSizeError,
+    UnknownAxisError,
+    one_of,
+)
 from symacct.expr import (
     Expr,
     Number,
@@ -156,7 +164,7 @@ def regimes(
     Raises
     ------
     UnknownAxisError, AxisConflictError
-        For an axis that is no name of the account, or one twice.
+        For an axis that is no name of the account, one twice, or one that has a size; for a span of no axis.
     UndefinedSizeError
         Names the sizes that are missing.
     SizeError
@@ -167,11 +175,10 @@ def regimes(
     if len(set(names)) != len(names):
         msg = f"a plane has two different sizes, not {one_of(names)}"
         raise AxisConflictError(msg)
-    spans = {n: tuple((span or {}).get(n, SPAN)) for n in names}
-    for n, ends in spans.items():
-        if len(ends) != 2 or not 1 <= ends[0] < ends[1]:
-            msg = f"the span of {n!r} is {ends}; it is two rising numbers such as (1, 65536)"
-            raise SizeError(msg)
+    if sized := [n for n in names if n in sizes]:
+        msg = f"{one_of(sized)} varies, so it has no size; leave its size out"
+        raise AxisConflictError(msg)
+    spans = _spans(names, span or {})
     needed = {n for _, x in parts for n in names_in(x)} - set(names)
     if missing := sorted(needed - set(sizes)):
         msg = f"no number for {one_of(missing)}; everything but {one_of(names)} needs one"
@@ -185,10 +192,25 @@ def regimes(
     parts = _merged(parts)
     given = {n: sizes[n] for n in sizes if n in needed}
     title = account.title if account.order else account.title.partition("(")[0]
-    plain = Regimes(title, *told, names, tuple(parts), given, spans)  # type: ignore[arg-type]
+    plain = Regimes(title, *told, names, tuple(parts), given, spans)
     rulers, neighbours = _rulers(plain)
     borders = tuple(Border(a, b, _formula(plain, a, b)) for a, b in neighbours)
-    return Regimes(title, *told, names, tuple(parts), given, spans, rulers, borders)  # type: ignore[arg-type]
+    return Regimes(title, *told, names, tuple(parts), given, spans, rulers, borders)
+
+
+def _spans(names: Sequence[str], given: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """Return from where to where each axis goes."""
+    if not isinstance(given, Mapping) or (strange := [str(n) for n in given if n not in names]):
+        what = f"{given!r}" if not isinstance(given, Mapping) else one_of(strange)
+        msg = f"a span of {what}; spans are those of {one_of(names)}, as in {{{names[0]!r}: (1, 4096)}}"
+        raise UnknownAxisError(msg)
+    spans = {n: given.get(n, SPAN) for n in names}
+    for n, ends in spans.items():
+        rising = isinstance(ends, tuple | list) and len(ends) == 2 and all(type(e) is int for e in ends)
+        if not rising or not 1 <= ends[0] < ends[1]:
+            msg = f"the span of {n!r} is {ends}; it is two rising numbers such as (1, 65536)"
+            raise SizeError(msg)
+    return {n: (ends[0], ends[1]) for n, ends in spans.items()}
 
 
 def _merged(parts: Sequence[tuple[str, Expr]]) -> list[tuple[str, Expr]]:

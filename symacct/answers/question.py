@@ -66,9 +66,12 @@ def question_of(
 
 def _size(name: str, value: Any) -> Fraction:
     try:
-        return Fraction(str(value))
+        size = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         raise SizeError(f"the size of {name!r} is {str(value)[:40]!r}, which is no number") from None
+    if size <= 0:
+        raise SizeError(f"the size of {name!r} is {str(value)[:40]}; it is above 0")
+    return size
 
 
 def _open(tree: Tree) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from symacct.backward.needs import is_float, needing
@@ -71,7 +71,7 @@ def chosen_inputs(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[str, .
     Raises
     ------
     GraphError
-        For a name that is no input, or one of indices or masks.
+        For no name, a name that is no input, or one of indices or masks.
 
     """
     inputs = [graph.tensors[i] for i in graph.inputs]
@@ -80,6 +80,11 @@ def chosen_inputs(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[str, .
         params = [t.name for t in floats if t.role == "param"]
         return tuple(params or [t.name for t in floats])
     names = _listed(wrt, [t.name for t in inputs]) if isinstance(wrt, str) else wrt
+    if not isinstance(names, Collection) or not all(isinstance(n, str) for n in names):
+        raise GraphError(f"wrt={wrt!r} names no inputs; it is a list of names, or text such as 'x, w'")
+    if not names:
+        msg = f"wrt={wrt!r} names no input; inputs that can have a gradient: {one_of(t.name for t in floats)}"
+        raise GraphError(msg)
     for name in names:
         if name not in [t.name for t in floats]:
             known = [t.name for t in floats]

@@ -80,8 +80,6 @@ def chain_of(
         what = "it has operations of a backward pass already" if graph.ops else "nothing is computed"
         msg = f"{account.title or 'this account'}: {what}; checkpoint the account of a forward pass"
         raise GraphError(msg)
-    if wrt is not None and not isinstance(wrt, Sequence):
-        raise GraphError(f"wrt={wrt!r} names no inputs; it is a list of names, or text such as 'x, w'")
     chosen = chosen_inputs(graph, wrt)
     needs = [graph.tensors[i].name in chosen for i in graph.inputs]
     if layers is None:

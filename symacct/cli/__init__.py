@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -27,12 +28,11 @@ def main(words: Sequence[str] | None = None) -> None:
     Raises
     ------
     SystemExit
-        With 0 after help, 1 where the reader of a pipe left, 2 after a mistake in what was asked, 130 after Ctrl-C.
+        With 0 after help, 1 where the answer cannot be written or the reader of a pipe left, 2 after a mistake in what
+        was asked, 130 after Ctrl-C.
 
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that the terminal's encoding lacks
+    _prepare_streams()
     try:
         _run(sys.argv[1:] if words is None else list(words))
     except SymacctError as error:
@@ -44,9 +44,9 @@ def main(words: Sequence[str] | None = None) -> None:
             f"the answer has a number of more than {sys.get_int_max_str_digits():,} digits, the most that are printed"
         )
     except BrokenPipeError:
-        # Python flushes once more at exit and would complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _leave()
+    except OSError as error:
+        _leave(error)
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -62,6 +62,26 @@ def _run(words: list[str]) -> None:
     from symacct.cli.commands import app
 
     app(words, prog_name="symacct")
+
+
+def _prepare_streams() -> None:
+    if sys.stderr is None:  # closed before the command began
+        sys.stderr = io.StringIO()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal's encoding lacks
+
+
+def _leave(error: OSError | None = None) -> NoReturn:
+    if error is not None:
+        if error.filename is not None:
+            raise error  # of a file, not of what the answer goes to
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"symacct: the answer cannot be written: {error.strerror}\n")
+    if sys.stdout is not None:
+        # Python flushes once more at exit and would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 def _fail(message: str) -> NoReturn:

@@ -81,6 +81,9 @@ def account(
     if wrt is not None and not (backward or training):
         msg = "--wrt tells what gets a gradient: it goes with --backward or --training"
         raise ConventionError(msg)
+    if backward and training:
+        msg = "--backward is of one pass, --training of both; ask for one of them"
+        raise ConventionError(msg)
     how = {"convention": convention, "traffic": traffic, "order": order, "notation": notation}
     found = counted(pattern, sizes, dtype, layout=layout, fuse=fuse, **how)
     if training:

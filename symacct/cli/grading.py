@@ -48,7 +48,8 @@ def grade(
     """Grade answers against a key; nothing in an answer is ever run.
 
     A key has a table [[question]] for each question, with id, prompt, symbols, a truth (formula, pattern or graph),
-    mode, points and more: see examples/README.md. Exit code 0 whatever the answers are, 2 for a bad key or option.
+    mode, points and more: see examples/README.md. Exit code 0 whatever the answers are, 2 for a bad key or option, and
+    where nothing at all was answered.
     """
     from symacct.grading import grade as grade_all
     from symacct.grading import read_key, read_submissions
@@ -99,6 +100,9 @@ def _complain(graded: list[Graded]) -> None:
     lines = [line for s in said for line in (s.problem, *(f"{s.source}: {note}" for note in s.notes)) if line]
     for line in dict.fromkeys(lines):  # a column that the key lacks is one of every student
         sys.stderr.write(f"symacct: {visible(line)}\n")
+    if not any(s.answers for s in (g.submission for g in graded)):
+        sys.stderr.write("symacct: nothing here answers a question of the key; is this what was handed in?\n")
+        raise typer.Exit(2)
 
 
 def _lint(key: Key, *, as_json: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -59,7 +61,9 @@ def emit(
         _say(note, sys.stderr)
 
 
-def _say(text: str, stream: TextIO) -> None:
+def _say(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # closed before the command began
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     stream.write(text + "\n")
     stream.flush()  # a closed pipe must show here, where it is handled
 

@@ -70,6 +70,9 @@ def _tile(text: str | None) -> tuple[int, int] | None:
 def _drawn(path: str | None, what: Any, of: str | None = None) -> list[str]:
     """Draw where a path is given; return what to say of it."""
     if path is None:
+        if of not in (None, "roofline"):
+            msg = f"--of {of} is of a picture; say where it goes with --plot"
+            raise ConventionError(msg)
         return []
     from symacct.plot import draw
 

@@ -106,7 +106,7 @@ def memory(
     found, numbers = _trained(
         file, sizes, "2n", optimizer, policy=policy, kernel=kernel, accumulate=accumulate, wrt=wrt, asked=largest
     )
-    _together(largest, into, batch)
+    _together(largest, into, batch, by)
     if picture is not None:
         from symacct.plot import draw
 
@@ -178,7 +178,9 @@ def _trained(
     return account.training(options.pop("wrt"), optimizer=optimizer, **options), numbers
 
 
-def _together(largest: str | None, into: str | None, batch: int | None) -> None:
+def _together(largest: str | None, into: str | None, batch: int | None, by: str) -> None:
+    if largest is not None and by != "role":
+        raise ConventionError(f"--by {by} is of what is alive at given sizes; leave it out with --largest")
     if (largest is None) != (into is None) or (batch is not None and largest is None):
         msg = "give --largest and --in together, as in --largest b --in '80 GB'; --batch goes with them"
         raise ConventionError(msg)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from symacct.errors import AxisConflictError, DtypeError, SizeError
+
+_NO_NUMBER = re.compile(r"\b(nan|inf|infinity|oo|true|false|none)\b", re.IGNORECASE)
 
 
 def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
@@ -13,7 +16,7 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
     Raises
     ------
     SizeError
-        For a word that is not NAME=SIZE, and for Python's constants, which would read as names.
+        For a word that is not NAME=SIZE, and for what would read as a name though it says that there is no number.
     AxisConflictError
         For one name with two sizes.
 
@@ -31,13 +34,17 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
             hint = "" if equals else "; a pattern is one word, in quotes: 'b d, d k -> b k'"
             msg = f"{word[:60]!r} {missing}; a size is written NAME=SIZE, such as b=64 or 'd=4*k'{hint}"
             raise SizeError(msg)
-        if size in ("True", "False", "None"):
-            msg = f"the size of {name!r} is {size}; a size is a positive integer, a name, or an expression such as 4*k"
-            raise SizeError(msg)
+        _check_number(name, size)
         if sizes.setdefault(name, size) != size:
             msg = f"the axis {name!r} has two sizes, {sizes[name]} and {size}"
             raise AxisConflictError(msg)
     return sizes
+
+
+def _check_number(name: str, text: str) -> None:
+    if found := _NO_NUMBER.search(text):
+        msg = f"{name!r} is {found[0]}; a size is a positive integer, a name, or an expression such as 4*k"
+        raise SizeError(msg)
 
 
 def read_values(words: Iterable[str] | None) -> dict[str, str]:
@@ -46,7 +53,7 @@ def read_values(words: Iterable[str] | None) -> dict[str, str]:
     Raises
     ------
     SizeError
-        For a word that is not NAME=VALUE, or a name with two values.
+        For a word that is not NAME=VALUE, a name with two values, and as `read_sizes`.
 
     Examples
     --------
@@ -59,6 +66,7 @@ def read_values(words: Iterable[str] | None) -> dict[str, str]:
         name, _, value = (part.strip() for part in word.partition("="))
         if not (name and value):
             raise SizeError(f"{word[:60]!r} is no NAME=VALUE, such as params=70B or 'time=30 days'")
+        _check_number(name, value)
         if values.setdefault(name, value) != value:
             raise SizeError(f"{name!r} has two values, {values[name]} and {value}")
     return values

@@ -76,6 +76,9 @@ def dims(names: str) -> tuple[SympySymbol, ...]:
     E*b
 
     """
+    if not isinstance(names, str):
+        msg = f"{names!r} are no names; write them as text, such as 'b s d'"  # type: ignore[unreachable]
+        raise ExpressionError(msg)
     found = names.replace(",", " ").split()
     for n in found:
         if not isinstance(read(n), Poly) or not n.isidentifier():

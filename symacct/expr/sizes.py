@@ -106,8 +106,13 @@ def collect_sizes(
         For a size of an axis that is not there.
     AxisConflictError
         For one axis with two sizes.
+    SizeError
+        For sizes that are no mapping, and as `as_size`.
 
     """
+    if not isinstance(given, Mapping | None):
+        msg = f"sizes={_shown(given)} is no mapping; sizes are given by name, as in sizes={{'b': 64}}"  # type: ignore[unreachable]
+        raise SizeError(msg)
     out: dict[str, Size] = {}
     for source in (given or {}, keywords):
         for key, value in source.items():

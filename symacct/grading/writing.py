@@ -27,6 +27,9 @@ def check_places(reports: Iterable[Path], inputs: Iterable[Path]) -> None:
             why = "is a folder" if place.is_dir() else f"lies in {str(report.parent)!r}, which is no folder"
             msg = f"the report {str(report)!r} {why}"
             raise FileError(msg)
+        if place.exists() and not place.is_file():
+            msg = f"the report {str(report)!r} would take the place of something that is no file"
+            raise FileError(msg)
         same = any(place == i or (place.exists() and i.exists() and place.samefile(i)) for i in inputs)
         if same or any(i.is_dir() and place.is_relative_to(i) for i in inputs):
             msg = f"the report {str(report)!r} would overwrite what is graded, or stand among it; choose another place"

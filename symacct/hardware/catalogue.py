@@ -197,5 +197,5 @@ def link(name: str) -> Link:
     """
     known = _known().links
     if name not in known:
-        raise HardwareError(f"unknown link {name[:60]!r}.{nearest(name, known)} Known: {', '.join(known)}")
+        raise HardwareError(f"unknown link {str(name)[:60]!r}.{nearest(str(name), known)} Known: {', '.join(known)}")
     return known[name]

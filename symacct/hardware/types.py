@@ -74,9 +74,11 @@ class Device:
         ------
         HardwareError
             Where there is none; lists what there is.
+        DtypeError
+            For what is no dtype, None too: `select` takes any.
 
         """
-        found = self.select(dtype, engine=engine, accumulation=accumulation)
+        found = self.select(dtype if dtype is not None else as_format(dtype), engine=engine, accumulation=accumulation)
         return min(found, key=lambda p: (ENGINES.index(p.engine), -as_plain_format(p.accumulation).bits))
 
     def select(

@@ -20,6 +20,7 @@ from symacct.graph import Graph
 from symacct.memory import Ledger, Timeline
 from symacct.plot.bounds import figures
 from symacct.plot.style import check_path, need_matplotlib, save
+from symacct.units import Quantity, quantity
 
 
 def draw(
@@ -27,7 +28,7 @@ def draw(
     path: str | Path | None = None,
     *,
     sizes: Mapping[str, Any] | None = None,
-    ridge: float | None = None,
+    ridge: float | Quantity | None = None,
     of: str | None = None,
 ) -> Any:
     """Draw what was worked out: a graph, a roofline, a waterfall, a sweep, or which term rules.
@@ -108,8 +109,11 @@ def _chart(what: Any, of: str | None) -> Any:
     raise ConventionError(msg)
 
 
-def _graph(what: Account | Graph, sizes: Mapping[str, Any] | None, ridge: float | None) -> Any:
-    if ridge is not None and not 0 < ridge < float("inf"):
+def _graph(what: Account | Graph, sizes: Mapping[str, Any] | None, ridge: float | Quantity | None) -> Any:
+    if isinstance(ridge, Quantity):
+        ridge = float(quantity(ridge, "FLOP/B"))
+    number = isinstance(ridge, int | float) and not isinstance(ridge, bool)
+    if ridge is not None and not (number and 0 < ridge < float("inf")):
         msg = f"a ridge of {ridge!r} FLOP/B; it is a positive number"
         raise SizeError(msg)
     account = what if isinstance(what, Account) else _account(what)

@@ -36,7 +36,7 @@ def roofline_chart(at: RooflineFigures) -> Any:
     axes.plot([low, max(ridges)], [low * bandwidth, max(peaks)], color=INK, linewidth=1.3, zorder=2)
     for i, ((name, peak), ridge) in enumerate(zip(at.roofs, ridges, strict=False)):
         _roof(axes, name, float(peak), ridge, high, first=i == 0)
-    _points(axes, told, speeds)
+    _points(axes, told, speeds, sum(float(k.times.overlapped) for k in at.kernels) or 1.0)
     axes.set_xlabel("arithmetic intensity, FLOP/B", fontsize=FONT, color=INK)
     axes.set_ylabel("attainable speed, FLOP/s", fontsize=FONT, color=INK)
     axes.grid(visible=True, which="major", color=GRID, linewidth=0.5)
@@ -53,9 +53,8 @@ def _roof(axes: Any, name: str, peak: float, ridge: float, high: float, *, first
     axes.text(ridge, bottom * 1.15, f" ridge {ridge:.4g}", fontsize=SMALL, color=FAINT, va="bottom", ha="left")
 
 
-def _points(axes: Any, told: Sequence[KernelFigures], speeds: Sequence[float]) -> None:
-    """Draw a point a kernel, larger where it takes longer; those that take longest are named."""
-    whole = sum(float(k.times.overlapped) for k in told) or 1.0
+def _points(axes: Any, told: Sequence[KernelFigures], speeds: Sequence[float], whole: float) -> None:
+    """Draw a point a kernel, larger where it takes more of the whole time; those that take longest are named."""
     order = sorted(range(len(told)), key=lambda i: -float(told[i].times.overlapped))
     for rank, i in enumerate(order):
         kernel, share = told[i], float(told[i].times.overlapped) / whole

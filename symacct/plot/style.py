@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from symacct.errors import ConventionError, MissingPackageError, one_of
+from symacct.errors import ConventionError, FileError, MissingPackageError, one_of
 
 SUFFIXES = (".pdf", ".png", ".svg")
 INK, FAINT, GRID = "#202020", "#6e6e6e", "#d4d4d4"
@@ -29,6 +29,9 @@ def check_path(path: str | Path | None) -> None:
         For another kind of file.
 
     """
+    if not isinstance(path, str | Path | None):
+        msg = f"{path!r} is no path to write to; sizes and ridge are given by name"  # type: ignore[unreachable]
+        raise ConventionError(msg)
     if path is not None and Path(path).suffix.lower() not in SUFFIXES:
         msg = f"cannot write {str(path)!r}; a picture is one of {one_of(SUFFIXES)}"
         raise ConventionError(msg)
@@ -72,13 +75,24 @@ def shortened(text: str, longest: int) -> str:
 
 
 def save(figure: Any, path: str | Path | None) -> Any:
-    """Write a figure and return the path, or return the figure where there is no path; text stays text in SVG."""
+    """Write a figure and return the path, or return the figure where there is no path; text stays text in SVG.
+
+    Raises
+    ------
+    FileError
+        Where it cannot be written.
+
+    """
     if path is None:
         return figure
     import matplotlib as mpl
 
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(Path(path).suffix.lower())
     rc: Any = {"svg.fonttype": "none", "svg.hashsalt": "symacct", "pdf.fonttype": 42, "hatch.linewidth": 0.4}
-    with mpl.rc_context(rc):
-        figure.savefig(path, dpi=200, metadata=undated)
+    try:
+        with mpl.rc_context(rc):
+            figure.savefig(path, dpi=200, metadata=undated)
+    except OSError as error:
+        msg = f"the picture {str(path)!r} cannot be written: {error.strerror}"
+        raise FileError(msg) from None
     return Path(path)

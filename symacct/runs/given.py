@@ -9,7 +9,7 @@ from typing import Any
 from symacct.errors import EquationError, SizeError, SymacctError, nearest, one_of
 from symacct.hardware import device
 from symacct.hardware.utilisation import checked_utilisation
-from symacct.runs.training import ALIASES, NEED_UNITS, VARIABLES
+from symacct.runs.training import ALIASES, NEED_UNITS, VARIABLES, WHOLE
 from symacct.units import Quantity, Range, read_range, read_unit, split_number
 
 Value = Quantity | Range
@@ -72,6 +72,8 @@ def _checked(name: str, value: Value) -> Value:
             raise SizeError("it is 0; a quantity of a run is above 0")
         if end.value and not 1 / _LARGEST < end.value < _LARGEST:
             raise SizeError(f"{end} is beyond what a run can have")
+        if name in WHOLE and end.value != int(end.value):
+            raise SizeError(f"{end} is no whole number")
         if name in ("mfu", "hfu"):
             checked_utilisation(float(end), name)
     return value

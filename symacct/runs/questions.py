@@ -60,7 +60,7 @@ def training_run(target: str | None = None, *, dtype: str = "bf16", **known: Any
     given, sources = read_given(known, dtype)
     wanted = target or next((name for name in _WANTED if name not in given), _WANTED[0])
     if wanted not in VARIABLES:
-        raise EquationError(f"a run has no {wanted[:40]!r}; known: {one_of(VARIABLES)}")
+        raise EquationError(f"a run has no {str(wanted)[:40]!r}; known: {one_of(VARIABLES)}")
     corners = [solved(values, sources, wanted) for values in corners_of(given)]
     how = corners[0][1]
     values = {name: joined([found[name] for found, _ in corners], VARIABLES[name].unit) for name in corners[0][0]}

@@ -88,7 +88,10 @@ def shown(name: str, value: Quantity | Range) -> str:
     """Print a quantity; of device time hours, as it is sold."""
     if isinstance(value, Range):
         return f"{shown(name, value.low)} to {shown(name, value.high)}"
-    return f"{float(value.value) / 3600:,.0f} device-hours" if name == "device_time" else str(value)
+    if name != "device_time":
+        return str(value)
+    hours = float(value.value) / 3600
+    return f"{hours:,.0f} device-hours" if hours >= 1000 else f"{hours:.4g} device-hours"
 
 
 def _json(value: Quantity | Range) -> dict[str, Any]:

@@ -55,6 +55,14 @@ def _assumed(given: Mapping[str, Number], target: str) -> dict[str, Number]:
 
 
 def _open(target: str, given: Mapping[str, Number], values: Mapping[str, Number]) -> str:
+    told = [n for n in VARIABLES if n in _ATTENTION and n in given]
+    untold = [n for n in VARIABLES if n in _ATTENTION and n not in values and n != target]
+    if told and untold and "attention" not in values:
+        meant = ", ".join(f"{n} ({VARIABLES[n].meaning})" for n in untold)
+        return (
+            f"{target} does not follow: with {', '.join(told)} attention counts, which takes {meant} too; "
+            f"give {', '.join(untold)}, or leave {', '.join(told)} out"
+        )
     ways = [e for e in EQUATIONS if target in e.names]
     open_names = {e.text: [n for n in e.names if n not in values and n != target] for e in ways}
     lines = [f"- {text} (give {', '.join(names)})" for text, names in open_names.items()]

@@ -79,5 +79,7 @@ ALIASES = {
     "price_per_hour": ("price", "$/h"),
     "tokens_per_second": ("throughput", "token/s"),
 }
+WHOLE = ("layers", "width", "context", "devices")
+"""Quantities that are given as whole numbers; one that follows is exact."""
 NEED_UNITS = {"time": "time='30 days'", "device_time": "device_time='1M h'", "price": "price='$2/h'"}
 """Quantities of which a plain number could be meant in several units."""

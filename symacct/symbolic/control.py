@@ -74,6 +74,9 @@ def repeat(
 
     """
     tensors = [*flatten(carry), *flatten(xs), *flatten(consts)]
+    if not callable(body) or carry is None:
+        msg = f"repeat: {body!r} with a carry of {carry!r}; it takes a function, and tensors (or () for none){caller()}"
+        raise GraphError(msg)
     builder = next((t.builder for t in tensors if isinstance(t, Symbolic)), None)
     if builder is None:
         return _loop(n, body, carry, xs, consts, collect=collect)
@@ -217,6 +220,9 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     4*n**3
 
     """
+    if not (callable(then) and callable(otherwise)):
+        msg = f"cond: {then!r} and {otherwise!r} are not two functions{caller()}"  # type: ignore[unreachable]
+        raise GraphError(msg)
     if not isinstance(predicate, Symbolic):
         return then(*operands) if predicate else otherwise(*operands)
     tensors = flatten(operands)
@@ -265,6 +271,9 @@ def scope(named: str | F) -> Any:
     """
     if callable(named):
         return scope(named.__name__)(named)
+    if not isinstance(named, str):
+        msg = f"{named!r} names no scope; write @sa.scope or @sa.scope('mlp')"  # type: ignore[unreachable]
+        raise GraphError(msg)
 
     def decorate(fn: F) -> F:
         @functools.wraps(fn)

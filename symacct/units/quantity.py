@@ -113,7 +113,7 @@ class Quantity:
         if self.unit == "s" and self.value < _HUGE:
             return duration(float(self.value))
         if self.unit == "$" and self.value < _HUGE:
-            return f"${float(self.value):,.2f}"
+            return f"${float(self.value):,.2f}" if self.value >= 1 or not self.value else f"${float(self.value):.4g}"
         if self.unit == "$/s" and self.value < _HUGE:
             return f"${float(self.value) * _HOUR:.4g}/h"
         if self.unit in ("param", "token", "token/s"):

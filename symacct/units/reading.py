@@ -18,6 +18,7 @@ _NUMBER = r"(?:\d[\d_]*+\.?+\d*+(?:[eE][+-]?\d++)?+|\.\d++|[\s()+*/^-])+(?<=[\d.
 _TEXT = re.compile(rf"\s*(?P<dollar>\$)?\s*(?P<number>{_NUMBER})(?P<space>\s*)(?P<rest>.*?)\s*", re.DOTALL)
 _MANY = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "B": 9, "billion": 9, "T": 12, "trillion": 12}
 _COUNTED_UNITS = (*COUNTS, "$")
+_EXAMPLES = {"B": "80 GB", "B/s": "3.35 TB/s", "FLOP/s": "989.5 TFLOP/s", "s": "5 us", "$/s": "$2/h"}
 _COUNTED = re.compile(rf"({'|'.join(sorted(_MANY, key=len, reverse=True))})(?:\s+(.*))?", re.DOTALL)
 
 
@@ -29,7 +30,7 @@ def quantity(given: str | float | Fraction | Quantity, unit: str | None = None) 
     given
         Text: a number, or an expression of numbers, and a unit (``"80 GB"``, ``"6*1.5e9 FLOP"``, ``"400 Gbit/s"``).
         After the number of a count stand k, M, B and T (or words) for powers of ten: ``"70B"``, ``"15T tokens"``.
-        Or a plain number, in base units; or a quantity.
+        Or a plain number, in base units; or a quantity. Text without a unit stands for a count, or for nothing.
     unit
         The unit that is wanted, such as ``"B/s"``; None takes any.
 
@@ -45,7 +46,7 @@ def quantity(given: str | float | Fraction | Quantity, unit: str | None = None) 
     UnitError
         For an unknown unit, or one that reads in two ways, such as FLOPS.
     SizeError
-        For what is no number, is negative or is not finite.
+        For what is no number, is negative or is not finite; for text that lacks the unit of a rate, time or memory.
 
     Examples
     --------
@@ -58,6 +59,8 @@ def quantity(given: str | float | Fraction | Quantity, unit: str | None = None) 
     15.000 trillion tokens | 314.496 ZFLOP | $2/h
 
     """
+    if unit and (base := read_unit(unit)[1]) != unit:
+        raise UnitError(f"{unit[:60]!r} is no base unit; ask for {base!r}")
     if isinstance(given, Quantity):
         found = given
     elif isinstance(given, str):
@@ -99,6 +102,8 @@ def _read(text: str, unit: str | None) -> Quantity:
     bytes_alone = found["rest"] == "B" and found["space"] and unit is None
     many, rest = (1, "B") if bytes_alone else _many(found["rest"], text, "$" if found["dollar"] else unit)
     rest = (found["dollar"] or "") + rest
+    if not rest and value and (example := _EXAMPLES.get(unit or "")):
+        raise SizeError(f"{text[:60]!r} has no unit; write it behind the number, as in {example!r}")
     scale, base = read_unit(rest) if rest else (1, unit or "")
     return Quantity(whole(Fraction(value) * many * scale), base)
 

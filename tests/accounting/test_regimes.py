@@ -109,3 +109,14 @@ def test_json() -> None:
     data = PRODUCT.regimes("b", d=1024, k=4096).to_json()
     assert data["borders"] == [{"first": "operand 2 read", "second": "output written", "at": "b = d"}]
     assert data["span"] == {"b": [1, 65536]}
+
+
+def test_a_span_or_a_size_that_would_be_dropped_is_refused():
+    account = sa.account("b d, d k -> b k")
+    for of in (account, account.roofline("h100")):
+        with pytest.raises(AxisConflictError, match="b varies, so it has no size"):
+            of.regimes("b", b=4, d=5, k=6)
+        for span in ({"z": (1, 8)}, {"k": (1, 8)}):
+            with pytest.raises(UnknownAxisError, match="spans are those of b"):
+                of.regimes("b", d=5, k=6, span=span)
+    assert account.regimes("b", d=5, k=6, span={"b": (1, 8)}).span == {"b": (1, 8)}

@@ -138,3 +138,13 @@ def test_completion(line: str, offered: str) -> None:
     environment = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_SYMACCT_COMPLETE": "complete_bash"}
     ran = subprocess.run([SYMACCT], capture_output=True, text=True, check=True, env=os.environ | environment)
     assert ran.stdout.split() == [offered]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full")
+@pytest.mark.parametrize("ending", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("words", [f"flops '{MATMUL}'", f"account '{MATMUL}' --json"])
+def test_an_answer_that_cannot_be_written_is_one_line(words: str, ending: str) -> None:
+    line = f"{shlex.quote(sys.executable)} -m symacct {words} {ending}"
+    ran = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607
+    assert ran.returncode == 1
+    assert re.fullmatch(r"symacct: the answer cannot be written: [^\n]+\n", ran.stderr)

@@ -88,7 +88,7 @@ def test_the_curve_as_a_table_and_a_picture(run, tmp_path: Path) -> None:
         ((NETWORK, "--strategy", "least"), "no number for L, b, d"),
         ((NETWORK, "L=4", "--stages", "4"), "blocks 0 to 3"),
         ((NETWORK, "L=4", "--stages", "1-2-3"), "names no stages"),
-        ((NETWORK, "b=2", "d=3", "L=4", "--budget", "10"), "no cuts fit in 10 bytes; the least"),
+        ((NETWORK, "b=2", "d=3", "L=4", "--budget", "10 B"), "no cuts fit in 10 bytes; the least"),
         ((NETWORK, "--curve", "curve.txt"), "cannot write"),
         ((NETWORK, "b=2", "d=3", "L=4", "--curve", "x.svg", "--every", "2"), "--curve shows all plans"),
         ((NETWORK, "--latex"), "--latex is for one plan"),

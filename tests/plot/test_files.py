@@ -9,7 +9,14 @@ import sys
 import pytest
 
 import symacct as sa
-from symacct.errors import ConventionError, MissingPackageError, SizeError, UndefinedSizeError, UnknownAxisError
+from symacct.errors import (
+    ConventionError,
+    FileError,
+    MissingPackageError,
+    SizeError,
+    UndefinedSizeError,
+    UnknownAxisError,
+)
 from tests.graph.examples import GRAPHS, square
 
 pytest.importorskip("matplotlib")
@@ -90,3 +97,14 @@ def test_names_with_dollars_are_no_formulas(tmp_path):
     path = tmp_path / "picture.svg"
     sa.draw(sa.account(layer), path)
     assert ">costs $x^{ and $2</text>" in path.read_text(encoding="utf-8")
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    fall = sa.account("i k, k j -> i j", i=8, k=8, j=8).mfu_bound("h100")
+    curve = sa.checkpoint_curve([sa.Stage(2, 1, 3)] * 4)
+    (tmp_path / "folder.svg").mkdir()
+    for path in (tmp_path / "none" / "x.png", tmp_path / "folder.svg"):
+        with pytest.raises(FileError, match=f"'{path}' cannot be written: "):
+            sa.draw(fall, path)
+        with pytest.raises(FileError, match=f"'{path}' cannot be written: "):
+            curve.draw(path)

@@ -227,3 +227,14 @@ def test_times_takes_rates_with_units():
         sa.times(account, peak=h100.bandwidth, bandwidth=h100.bandwidth, n=1024)
     with pytest.raises(UndefinedSizeError):
         sa.times(account, peak=1, bandwidth=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [({"layers": 32, "width": 4096}, "context"), ({"layers": 32}, "width, context"), ({"context": 9}, "layers, width")],
+)
+def test_what_attention_lacks_is_named(given, missing):
+    known = {"params": "7B", "tokens": "2T", "devices": 512, "device": "h100", "mfu": 0.5}
+    with pytest.raises(EquationError, match=f"give {missing}, or leave {', '.join(given)} out"):
+        sa.days(**known, **given)
+    assert sa.days(**known, layers=32, width=4096, context=9) > sa.days(**known)

@@ -160,3 +160,17 @@ def test_ranges():
     for wrong in ("0.5..0.3", "1..1", (1, 2, 3), "..3", "1..", "1..2..3"):
         with pytest.raises(SymacctError):
             read_range(wrong, "")
+
+
+@pytest.mark.parametrize("unit", ["B", "B/s", "FLOP/s", "s", "$/s"])
+def test_text_without_the_unit_of_a_rate_time_or_memory_is_refused(unit):
+    with pytest.raises(SizeError, match="'5' has no unit"):
+        quantity("5", unit)
+    assert quantity(5, unit) == quantity(f"5 {unit}") == 5
+    assert quantity("0", unit) == 0, "nothing is nothing in any unit"
+
+
+def test_little_is_never_printed_as_nothing():
+    assert str(Quantity(Fraction(12, 10_000), "$")) == "$0.0012"
+    run = sa.training_run(params=70, tokens="15T", devices=8, device="h100", mfu=0.5)
+    assert " 0.003537 device-hours" in str(run)

@@ -37,8 +37,13 @@ def _lanes(kernel: Kernel) -> list[tuple[str, Lane]]:
 
 
 def _engine(roof: Roofline, kernel: Kernel) -> str:
-    """Name the engines of a kernel, each with its ridge."""
-    return ", ".join(f"{float(lane.peak / roof.machine.bandwidth):.4g} {name}" for name, lane in _lanes(kernel)) or "-"
+    """Name the engines of a kernel, each with its ridge; products go where their format has its peak."""
+    device = roof.machine.device
+    multiplies = roof.dtype if kernel.dtype is None else kernel.dtype
+    engines = {"matrix": device.peak(multiplies.name).engine, "vector": "vector"}
+    return (
+        ", ".join(f"{float(lane.peak / roof.machine.bandwidth):.4g} {engines[n]}" for n, lane in _lanes(kernel)) or "-"
+    )
 
 
 def _bound(roof: Roofline, kernel: Kernel) -> str:
