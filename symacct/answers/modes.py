@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -23,7 +24,7 @@ from symacct.answers.question import Question
 from symacct.answers.reading import names_in
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
 from symacct.errors import one_of
-from symacct.expr.tree import Tree
+from symacct.expr.tree import Leaf, Node, Tree
 
 
 def compare(tree: Tree, reading: Reading, question: Question) -> Verdict:
@@ -57,6 +58,8 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if reading.relation and question.truth.relation and reading.relation != question.truth.relation:
         return Verdict(correct=False, findings=(Finding("wrong_direction"),))
     found = equal_for_all(tree, truth, names)
+    if not found.equal and question.truth.relation and _is_strict(reading):
+        found = equal_for_all(_next_whole(tree, reading.relation), truth, names)
     if found.equal:
         return _with_limit(Verdict(correct=True, proof=found.proof), reading, question)
     if agree_rounded(tree, truth, names):
@@ -65,6 +68,16 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if not names_in(tree) and question.open_names:
         return _number_for_formula(tree, found, question)
     return _wrong(tree, question, found.counterexample)
+
+
+def _is_strict(reading: Reading) -> bool:
+    """Whether a threshold is one that is not reached: ``n > 886``, which for whole sizes is ``n >= 887``."""
+    return bool(reading.relation) and bool(re.search(r"[<>](?![=>])", reading.text)) and reading.mode == "exact"
+
+
+def _next_whole(tree: Tree, relation: str) -> Tree:
+    one = Leaf("number", "1", 0)
+    return Node("+", (tree, one if relation == ">" else Node("-", (one,), 0)), 0)
 
 
 def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verdict:

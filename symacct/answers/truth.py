@@ -82,9 +82,11 @@ def _text_of(truth: Any) -> str:
 def _of_text(
     text: str, symbols: Mapping[str, str] | Iterable[str], unit: str, conventions: Mapping[str, str] | None
 ) -> Truth:
-    names = names_for(symbols) if symbols else names_for(_names_of_formula(text))
+    names = names_for(symbols or _names_of_formula(text))
     try:
         reading = read_answer(text, _plain(names), unit=unit)
+        if reading.unit and not unit:  # answers are read in the unit of the truth, and so is it
+            reading = read_answer(text, _plain(names), unit=reading.unit)
     except AnswerError as error:
         raise ExpressionError(str(error).replace("the answer", "the truth", 1)) from None
     if reading.unknown:
@@ -108,6 +110,11 @@ def _plain(names: Names) -> dict[str, str]:
 
 
 def _names_of_formula(text: str) -> list[str]:
+    try:
+        if not read_answer(text, {}).unknown:  # a number, with or without a unit
+            return []
+    except AnswerError:
+        pass
     found = (n for n in _NAME.findall(re.sub(r"\b\d[\d_.]*([eE][+-]?\d+)?", " ", text)) if n not in FUNCTIONS)
     return list(dict.fromkeys(found))
 

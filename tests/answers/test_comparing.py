@@ -249,3 +249,35 @@ def test_a_right_number_from_a_wrong_formula_is_a_coincidence():
 def test_a_verdict_is_json():
     for answer in ("2BDK", "BDK", "2BDK/0", "sqrt(B)", "O(B)", "2BX"):
         assert json.loads(json.dumps(sa.check(answer, MATMUL, BDK).to_json()))["truth"] == MATMUL
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "correct"),
+    [
+        ("144 days", "143.93 days", True),
+        ("3456 h", "144 days", True),
+        ("12.4e6 s", "143.93 days", True),
+        ("144 h", "144 days", False),
+        ("80 GB", "80 GB", True),
+        ("80 GiB", "80 GB", False),
+    ],
+)
+def test_a_truth_with_a_unit(answer: str, truth: str, correct: bool) -> None:  # noqa: FBT001
+    assert sa.check(answer, truth, mode="numeric", rtol=0.01).correct == correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct"), [("n > 886", True), ("886 < n", True), ("n >= 886", False), ("n > 885", False)]
+)
+def test_a_threshold_of_whole_sizes(answer: str, correct: bool) -> None:  # noqa: FBT001
+    assert sa.check(answer, "n >= 887", symbols={"n": "size"}).correct == correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "convention", "mistake"),
+    [("B*D*K", "mac", "macs_for_flops"), ("B*K*(2*D - 1)", "exact", "extra_term"), ("4*B*D*K", "", "factor")],
+)
+def test_another_convention_of_a_formula_without_a_unit(answer: str, convention: str, mistake: str) -> None:
+    verdict = sa.check(answer, "2*B*D*K", symbols={"B": "rows", "D": "width", "K": "outputs"})
+    assert not verdict.correct
+    assert (verdict.other_convention, verdict.mistakes[0]) == (convention, mistake)

@@ -54,7 +54,12 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """What is asked for: ``flops bytes intensity rate time``, or ``""`` for a count or a share."""
+        """What is asked for: ``flops bytes intensity rate time``, or ``""`` for a count or a share.
+
+        Where no unit is stated, twice some products of three sizes and more are taken for FLOPs.
+        """
+        if not self.truth.unit and self.right is not None and _are_doubled_products(self.right):
+            return "flops"
         unit = read_unit(self.truth.unit)
         dims = dict(unit.dims) if unit else {}
         if dims.get("FLOP", 0) > 0 or dims.get("MAC", 0) > 0:
@@ -97,6 +102,13 @@ class Case:
             )
         except SymacctError:
             return False
+
+
+def _are_doubled_products(x: Expr) -> bool:
+    terms = terms_of(x)
+    return bool(terms) and all(
+        type(c) is int and c % 2 == 0 and sum(e for _, e in m if e > 0) >= 3 for m, c in terms.items()
+    )
 
 
 def _near(a: Fraction, b: Fraction, mode: str) -> bool:
