@@ -127,3 +127,17 @@ def test_the_expression_is_sympy_and_the_rest_is_json():
     B, D = sympy.symbols("B D")
     assert reading.expression == sympy.Min(2 * B * D, B**2) / 3
     assert json.loads(json.dumps(reading.to_json()))["formula"] == "min(2*B*D, B**2)/3"
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("n/3 - 1/6 FLOPs/byte", "n/3 - 1/6"),
+        ("1/6 FLOPs/byte", "1/6"),
+        ("140e9 bytes / 3.35e12 bytes/s", "140e9/3.35e12"),
+        ("140e9 / 3.35e12 bytes/s", "140e9/3.35e12"),
+    ],
+)
+def test_a_unit_behind_a_fraction(text: str, formula: str) -> None:
+    unit = "FLOPs/byte" if "FLOP" in text else ""
+    assert sa.check(text, formula, symbols={"n": "side"}, unit=unit).correct

@@ -141,7 +141,7 @@ class _Parser:
         """Read what stands under a slash: of an implicit product glued to it all (as in print) or the first part."""
         parts = [self.signed()]
         first = self.tokens[self.at - 1]
-        if self.now.kind == "unit" and first.kind == "number" and ("/" in self.now.text or self.has_unit()):
+        if self.now.kind == "unit" and first.kind == "number" and self.is_quantity(first.text):
             parts.append(self.power())  # 3.35 TB/s is one quantity
         while self.starts_operand() and self.now.kind != "unit":
             self.ambiguous.append(slash.start)
@@ -155,9 +155,10 @@ class _Parser:
             parts.append(self.power())
         return joined("*", parts)
 
-    def has_unit(self) -> bool:
-        """Whether something before has a unit of its own."""
-        return any(t.kind == "unit" for t in self.tokens[: self.at])
+    def is_quantity(self, number: str) -> bool:
+        """Whether a number under a slash and the unit behind it belong together: not in ``n/3 - 1/6 FLOPs/byte``."""
+        has_unit = any(t.kind == "unit" for t in self.tokens[: self.at])
+        return has_unit or ("/" in self.now.text and not (number.isdecimal() and len(number) < 4))
 
     def signed(self) -> Tree:
         minus = False
