@@ -63,4 +63,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
-    return sorted({*globals(), *_WHERE})
+    return sorted({*(n for n in globals() if n.startswith("_")), *_MODULES, *_WHERE})

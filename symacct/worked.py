@@ -79,7 +79,8 @@ def load_worked(path: str | Path) -> Worked:
     file, _, wanted = str(path).partition(".py:")
     source = Path(file + (".py" if wanted else ""))
     if not source.is_file():
-        msg = f"there is no file {str(source)!r}; a worked graph is a file of Python with one annotated function"
+        told = f"{str(source)!r} is a folder" if source.is_dir() else f"there is no file {str(source)!r}"
+        msg = f"{told}; a worked graph is a file of Python with one annotated function"
         raise GraphError(msg)
     module = _execute(source)
     found = getattr(module, wanted or "worked", None)
@@ -107,7 +108,7 @@ def _execute(source: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         msg = f"{source.name} does not run: {type(error).__name__}: {error}"
         raise GraphError(msg) from error
     return module
@@ -135,7 +136,7 @@ def account_of_file(path: str | Path, **options: Any) -> Account:
         return worked.account(**options)
     except SymacctError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         places = [
             f for f in traceback.extract_tb(error.__traceback__) if f.filename == worked.build.__code__.co_filename
         ]

@@ -52,6 +52,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def _run(words: list[str]) -> None:
+    words = [f" {w}" if w.startswith("->") else w for w in words]  # a pattern of nothing, no option
     # heavy imports stand here, so that a Ctrl-C while they load shows no traceback either
     if len(words) > 1 and words[0] in TOTALS and not any(w.startswith("-") for w in words):
         # no options: the answer is there before typer, and what it needs for each option, would be loaded

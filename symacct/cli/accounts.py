@@ -24,7 +24,7 @@ from symacct.cli.options import (
     examples,
 )
 from symacct.cli.output import emit
-from symacct.cli.words import read_dtype, read_sizes
+from symacct.cli.words import is_file, read_dtype, read_sizes
 from symacct.errors import ConventionError, InconclusiveError
 from symacct.pattern import parse
 from symacct.training import POLICIES, Training
@@ -40,13 +40,13 @@ WrtNames: TypeAlias = Annotated[
 
 def counted(pattern: str, sizes: list[str] | None, dtype: str, **options: Any) -> Account:
     """Return the account of a pattern or of a file."""
-    account: Callable[..., Account] = account_of_file if ".py" in pattern else account_of
+    account: Callable[..., Account] = account_of_file if is_file(pattern) else account_of
     return account(pattern, sizes=read_sizes(sizes), dtype=read_dtype(dtype), **options)
 
 
 def names_of(pattern: str, notation: str) -> tuple[str, ...]:
     """Return the sizes of a pattern, or of a file, that are names."""
-    return account_of_file(pattern).names if ".py" in pattern else parse(pattern, notation).names
+    return account_of_file(pattern).names if is_file(pattern) else parse(pattern, notation).names
 
 
 @accounts.command(

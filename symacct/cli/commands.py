@@ -38,7 +38,7 @@ from symacct.cli.tables import (
 )
 from symacct.cli.timed import timed
 from symacct.cli.training import steps
-from symacct.cli.words import read_dtype, read_sizes
+from symacct.cli.words import read_dtype, read_pattern, read_sizes
 from symacct.dtypes import table
 from symacct.expr import collect_sizes
 from symacct.nests import lower_bound
@@ -138,7 +138,7 @@ def orders(
 ) -> None:
     """Print the contraction orders that can be cheapest, and when each is; under mac as under 2n."""
     counted = "2n" if convention == "mac" else convention
-    found = orders_of(pattern, sizes=read_sizes(sizes), convention=counted, notation=notation)
+    found = orders_of(read_pattern(pattern), sizes=read_sizes(sizes), convention=counted, notation=notation)
     emit(
         lambda: orders_text(found),
         lambda: orders_json(pattern, found, counted),
@@ -163,7 +163,7 @@ def bound(
     latex: Latex = False,
 ) -> None:
     """Print what any schedule moves at least through a fast memory, in elements, for the pattern as one loop nest."""
-    found = lower_bound(pattern, memory=memory, order=order, sizes=read_sizes(sizes), notation=notation)
+    found = lower_bound(read_pattern(pattern), memory=memory, order=order, sizes=read_sizes(sizes), notation=notation)
     bounds = found if isinstance(found, list) else [found]
     emit(
         lambda: "\n".join(str(b) for b in bounds),
@@ -190,7 +190,7 @@ def explain(
     from symacct.explanation import explain as explanation_of
 
     found = explanation_of(
-        pattern, of=of, sizes=read_sizes(sizes), notation=notation, order=order, dtype=read_dtype(dtype)
+        read_pattern(pattern), of=of, sizes=read_sizes(sizes), notation=notation, order=order, dtype=read_dtype(dtype)
     )
     emit(lambda: str(found), found.to_json, found.latex, as_json=json, as_latex=latex)
 

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from symacct.accounting import Account
 from symacct.accounting.render import formats
 from symacct.api import account
-from symacct.cli.words import read_sizes
+from symacct.cli.words import read_pattern, read_sizes
 from symacct.errors import ConventionError
 from symacct.expr import to_json, to_latex, to_text
 
@@ -78,7 +78,7 @@ def print_total(
     **options: Any,
 ) -> None:
     """Print one total of a pattern; `options` are those of `symacct.account`."""
-    counted = account(pattern, sizes=read_sizes(sizes), **options)
+    counted = account(read_pattern(pattern), sizes=read_sizes(sizes), **options)
     amount = counted.total(quantity)
     emit(
         lambda: to_text(amount),

@@ -11,7 +11,7 @@ from symacct.accounting import Account
 from symacct.api import account as account_of
 from symacct.cli.options import ConventionName, DtypeNames, FuseName, Json, SizeWords, WhatWord, examples
 from symacct.cli.output import emit
-from symacct.cli.words import read_dtype, read_sizes
+from symacct.cli.words import is_file, read_dtype, read_sizes
 from symacct.errors import ConventionError, SizeError
 from symacct.worked import account_of_file
 
@@ -36,10 +36,10 @@ PlotPath: TypeAlias = Annotated[str | None, typer.Option("--plot", help="Draw it
 def _account(what: str, sizes: dict[str, str], **options: str) -> tuple[Account, dict[str, str]]:
     """Return the account and numbers for its sizes: none where some are no numbers, and are put into it."""
     options["dtype"] = read_dtype(options["dtype"])  # type: ignore[assignment]
-    if ".py" not in what and options.pop("fuse") != "none":
+    if not is_file(what) and options.pop("fuse") != "none":
         msg = "--fuse is of a file; a pattern is one operation, or steps that do not share kernels"
         raise ConventionError(msg)
-    account: Callable[..., Account] = account_of_file if ".py" in what else account_of
+    account: Callable[..., Account] = account_of_file if is_file(what) else account_of
     counted = account(what, **options)
     if set(sizes) == set(counted.names) and all(size.isdecimal() for size in sizes.values()):
         return counted, sizes

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from symacct.errors import AxisConflictError, DtypeError, SizeError
+from symacct.errors import AxisConflictError, DtypeError, PatternError, SizeError
 
 _NO_NUMBER = re.compile(r"\b(nan|inf|infinity|oo|true|false|none)\b", re.IGNORECASE)
 
@@ -39,6 +41,43 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
             msg = f"the axis {name!r} has two sizes, {sizes[name]} and {size}"
             raise AxisConflictError(msg)
     return sizes
+
+
+def is_file(what: str) -> bool:
+    """Whether a word is a file of Python, or a function in one, rather than a pattern.
+
+    Raises
+    ------
+    PatternError
+        For a folder, or a file of another kind.
+
+    """
+    if "->" in what:
+        return False
+    if what.endswith(".py") or ".py:" in what:
+        return True
+    if os.path.lexists(what):
+        kind = "folder" if Path(what).is_dir() else "file, but none of Python"
+        msg = (
+            f"{what[:60]!r} is a {kind}; what is read is a pattern, 'b d, d k -> b k', or a file such as graphs/mlp.py"
+        )
+        raise PatternError(msg)
+    return False
+
+
+def read_pattern(what: str) -> str:
+    """Return a pattern as it is, to be read by the engine.
+
+    Raises
+    ------
+    PatternError
+        For a file or a folder.
+
+    """
+    if is_file(what):
+        msg = f"{what[:60]!r} is a file, and this command is of a pattern; of a file there is: symacct account FILE"
+        raise PatternError(msg)
+    return what
 
 
 def _check_number(name: str, text: str) -> None:

@@ -29,7 +29,7 @@ class Timeline:
     Attributes
     ----------
     phases
-        The phase of each moment: ``"forward"``, ``"backward"`` or ``"update"``.
+        The phase of each moment: ``"forward"``, ``"backward"`` or, where there is an optimizer, ``"update"``.
     roles
         The bytes at each moment, by role.
     figures
@@ -66,9 +66,9 @@ def timeline(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str,
         moments.append((phase_of(graph, path), {**steady, **{r: steady.get(r, 0) + b for r, b in tally.items()}}))
 
     ledger.walks.profile(look)
-    _, last = moments[-1]
+    before, last = moments[-2][0], moments[-1][1]
     most = max(ledger.storages.temporaries(), key=lambda made: int(add(made.values())))  # type: ignore[arg-type]
-    moments[-1] = ("update", {**last, **_by_role(most), "casts": 0})
+    moments[-1] = ("update" if whole.step.optimizer else before, {**last, **_by_role(most), "casts": 0})
     roles = {role: tuple(int(at.get(role, 0)) for _, at in moments) for role in ROLES}
     step = whole.step
     said = [

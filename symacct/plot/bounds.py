@@ -12,6 +12,10 @@ from symacct.accounting.fusion import kernels
 from symacct.accounting.steps import counts_of, summed
 from symacct.expr import Expr, Number, add, evaluate, multiply, sign, to_text
 from symacct.graph import Graph
+from symacct.plot.style import shortened
+
+LONGEST = 28
+"""Characters of a formula in a box."""
 
 Bound: TypeAlias = Literal["memory", "compute", "free", "unknown"]
 
@@ -71,12 +75,11 @@ def _bound(flops: Expr, moved: Expr, sizes: Mapping[str, Number] | None, ridge: 
 
 
 def _lines(flops: Expr, moved: Expr, sizes: Mapping[str, Number] | None) -> tuple[str, ...]:
-    """Return what an operation costs: numbers with their intensity, or the formula of its work where it is short."""
+    """Return what an operation costs: numbers with their intensity, or the formula of its work, cut if long."""
     if flops == 0 and moved == 0:
         return ()
     if sizes is None:
-        text = to_text(flops)
-        return (f"{text} FLOP",) if flops != 0 and len(text) <= 28 else ()
+        return (f"{shortened(to_text(flops), LONGEST)} FLOP",) if flops != 0 else ()
     work, traffic = evaluate(flops, sizes), evaluate(moved, sizes)
     if not work:
         return (f"{short(traffic)}B",)

@@ -36,7 +36,7 @@ def memory_chart(line: Timeline) -> Any:
     told = f"peak {figures.peak}\n{figures.phase}, after {figures.where}"
     side = "right" if at > len(totals) / 2 else "left"
     axis.annotate(
-        told, (at, most / scale), (0, 6), textcoords="offset points", fontsize=SMALL, ha=side, parse_math=False
+        told, (at + 0.5, most / scale), (0, 6), textcoords="offset points", fontsize=SMALL, ha=side, parse_math=False
     )
     axis.set_ylim(0, 1.22 * most / scale)
     axis.set_ylabel(f"bytes alive, {unit}", fontsize=FONT)
@@ -54,7 +54,7 @@ def _paint(axis: Any, line: Timeline, scale: float) -> None:
     axis.set_xlim(0, moments[-1])
     for phase, start, end in _runs(line.phases):
         if start:
-            axis.axvline(start - 0.5, color="#202020", linewidth=0.7, linestyle="dotted")
+            axis.axvline(start, color="#202020", linewidth=0.7, linestyle="dotted")
         middle = (start + (end if end < count else moments[-1])) / 2
         axis.text(middle, 0.985, phase, transform=axis.get_xaxis_transform(), ha="center", va="top", fontsize=SMALL)
 

@@ -69,6 +69,8 @@ class Run:
         lines = [f"{self.target} = {self.answer}", table(["quantity", "value", "how"], rows)]
         if self.readings:
             lines += ["other readings", *(f" {value!s:<16} {what}" for what, value in self.readings)]
+        elif any(isinstance(value, Range) for value in self.values.values()):
+            lines.append("other readings are worked out where no range is given")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:

@@ -31,6 +31,10 @@ CHAIN = "i j, j k, k l -> i l"
         (["bytes", MATMUL, "b=1.5"], ["'b'", "'1.5' is 3/2"]),
         (["flops", MATMUL, "b=True"], ["'b' is True", "positive integer"]),
         (["flops", MATMUL, "b=None"], ["'b' is None"]),
+        *[([command, "README.md"], ["is a file, but none of Python"]) for command in ("flops", "account", "orders")],
+        (["account", "graphs/"], ["'graphs/' is a folder"]),
+        (["checkpoint", "graphs"], ["'graphs' is a folder"]),
+        (["explain", "graphs/mlp.py"], ["this command is of a pattern", "symacct account"]),
         (["account", MATMUL, "--backward", "--training"], ["ask for one of them"]),
         (["roofline", MATMUL, "-D", "h100", "--of", "time"], ["--plot"]),
         (["regimes", MATMUL, "--over", "b", "b=4", "d=5", "k=6"], ["b varies, so it has no size"]),
@@ -131,3 +135,18 @@ def test_long_patterns_are_answered_or_refused_within_a_second(run, words: list[
     assert time.process_time() - start < 1
     assert ran.code in (0, 2)
     assert ran.out if ran.code == 0 else ran.err.startswith("symacct: ")
+
+
+def test_a_pattern_of_nothing_is_no_option(run) -> None:
+    assert run("flops", "->").out == "0\n"
+    assert run("flops", "-> b").err.startswith("symacct: the output axis 'b' is in no operand")
+
+
+@pytest.mark.parametrize("code", ["sys.exit(3)\n", "\n"])
+def test_a_layer_that_leaves_is_a_layer_that_does_not_run(run, tmp_path, code: str) -> None:
+    file = tmp_path / "leaves.py"
+    file.write_text(f"import sys\n\n\ndef layer(x: 'b d'):\n    sys.exit(4)\n\n\n{code}", encoding="utf-8")
+    ran = run("account", str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert "does not run" in ran.err
+    assert "SystemExit: " in ran.err

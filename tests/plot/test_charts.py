@@ -153,3 +153,17 @@ def test_bounds_differ_in_grey() -> None:
 def test_long_names_are_cut() -> None:
     assert shortened("abcdef", 5) == "ab..."
     assert shortened("abcde", 5) == "abcde"
+
+
+def test_both_pictures_of_a_roofline_tell_the_same_shares():
+    """A transposed copy computes nothing: it takes time, and has no place on the roofline."""
+
+    def layer(x: "b d", w: "b k"):
+        return sa.contiguous(x.transpose(0, 1)) @ w
+
+    at = sa.account(layer, layout="torch").roofline("h100").at(b=64, d=64, k=64)
+    assert any(not k.flops for k in at.kernels)
+    roof, time = sa.draw(at).axes[0], sa.draw(at, of="time").axes[0]
+    (share,) = [t.get_text().split()[0] for t in roof.get_legend().get_texts()]
+    assert any(t.get_text().endswith(f", {share}") for t in time.texts)
+    assert float(share.rstrip("%")) < 100

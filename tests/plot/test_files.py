@@ -108,3 +108,11 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
             sa.draw(fall, path)
         with pytest.raises(FileError, match=f"'{path}' cannot be written: "):
             curve.draw(path)
+
+
+def test_a_long_formula_is_cut_and_not_left_out(tmp_path):
+    path = tmp_path / "picture.svg"
+    sa.draw(sa.account("a b c d e f g, a b c d e f h -> g h", convention="exact"), path)
+    assert "g*h*(2*a*b*c*d*e*f - 1) FLOP" in path.read_text(encoding="utf-8")
+    sa.draw(sa.account("aaa bbb ccc ddd eee fff ggg, aaa bbb ccc ddd eee fff hhh -> ggg hhh"), path)
+    assert re.search(r">2\*aaa\*bbb\*ccc[^<]*\.\.\. FLOP<", path.read_text(encoding="utf-8"))

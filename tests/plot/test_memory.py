@@ -44,3 +44,17 @@ def test_what_cannot_be_drawn(tmp_path):
         sa.draw(memory, tmp_path / "memory.txt", sizes=SIZES)
     with pytest.raises(ConventionError, match="ridge"):
         sa.draw(memory, sizes=SIZES, ridge=295)
+
+
+def test_without_an_optimizer_there_is_no_update_and_borders_are_between_bars():
+    def layer(x: "b d", w: "d k"):
+        return sa.relu(x @ w)
+
+    account = sa.account(layer, params=["w"])
+    sizes = {"b": 2, "d": 3, "k": 4}
+    line = account.training().memory.timeline(sizes=sizes)
+    assert set(line.phases) == {"forward", "backward"}
+    (axes,) = sa.draw(account.training(optimizer="sgd").memory, sizes=sizes).axes
+    borders = [line.get_xdata()[0] for line in axes.lines]
+    phases = account.training(optimizer="sgd").memory.timeline(sizes=sizes).phases
+    assert borders == [phases.index("backward"), phases.index("update")]
