@@ -68,6 +68,18 @@ def _broken(cell: str, width: int) -> str:
     return "\n".join([*lines, line])
 
 
+def percent(share: float, sign: str = "") -> str:
+    """Write a share with one decimal, a small one with two digits, so that only nothing is written as nothing.
+
+    Examples
+    --------
+    >>> percent(0.4321), percent(0.000123), percent(0), percent(0.25, "+")
+    ('43.2%', '0.012%', '0.0%', '+25.0%')
+
+    """
+    return f"{100 * share:{sign}.2g}%" if 0 < abs(share) < 0.001 else f"{share:{sign}.1%}"
+
+
 def footnote(text: str) -> str:
     """Return a text below a table, one column in, broken at 80 columns; a name stays with its size.
 

@@ -16,7 +16,7 @@ from symacct.checkpointing.numbers import Cut, Numbers, as_number, follow
 from symacct.checkpointing.plan import Builder, peaks
 from symacct.errors import SizeError
 from symacct.expr import Number
-from symacct.show import table
+from symacct.show import percent, table
 
 FAILURES = 2
 """After so many budgets at which there were too many plans to try all, no more are tried."""
@@ -85,7 +85,7 @@ class Curve:
         rows = []
         for p in self.points:
             runs = sum(c.recomputed for c in p.segments)
-            share = f"{float(100 * p.again / self.forward):.1f} %" if self.forward else "-"
+            share = percent(float(p.again / self.forward)) if self.forward else "-"
             rows.append([str(Quantity(p.memory, "B")), str(Quantity(p.again, "FLOP")), share, str(runs)])
         out = table(["peak", "recomputed", "of forward", "segments"], rows, self.title)
         return out + "\n\n" + table(["under", ""], [["assumed", a] for a in self.assumptions])

@@ -36,7 +36,9 @@ def read_sizes(words: Iterable[str] | None) -> dict[str, str]:
             hint = "" if equals else "; a pattern is one word, in quotes: 'b d, d k -> b k'"
             msg = f"{word[:60]!r} {missing}; a size is written NAME=SIZE, such as b=64 or 'd=4*k'{hint}"
             raise SizeError(msg)
-        _check_number(name, size)
+        if found := _NO_NUMBER.search(size):
+            msg = f"{name!r} is {found[0]}; a size is a positive integer, a name, or an expression such as 4*k"
+            raise SizeError(msg)
         if sizes.setdefault(name, size) != size:
             msg = f"the axis {name!r} has two sizes, {sizes[name]} and {size}"
             raise AxisConflictError(msg)
@@ -80,12 +82,6 @@ def read_pattern(what: str) -> str:
     return what
 
 
-def _check_number(name: str, text: str) -> None:
-    if found := _NO_NUMBER.search(text):
-        msg = f"{name!r} is {found[0]}; a size is a positive integer, a name, or an expression such as 4*k"
-        raise SizeError(msg)
-
-
 def read_values(words: Iterable[str] | None) -> dict[str, str]:
     """Read ``params=70B`` and ``mfu=0.5`` into a mapping of texts.
 
@@ -105,7 +101,8 @@ def read_values(words: Iterable[str] | None) -> dict[str, str]:
         name, _, value = (part.strip() for part in word.partition("="))
         if not (name and value):
             raise SizeError(f"{word[:60]!r} is no NAME=VALUE, such as params=70B or 'time=30 days'")
-        _check_number(name, value)
+        if _NO_NUMBER.fullmatch(value):
+            raise SizeError(f"{name!r} is {value}; a quantity is a number with its unit, such as '80 GB', or a name")
         if values.setdefault(name, value) != value:
             raise SizeError(f"{name!r} has two values, {values[name]} and {value}")
     return values

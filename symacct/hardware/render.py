@@ -19,9 +19,14 @@ def devices_text(devices: Sequence[Device]) -> str:
     for device in devices:
         peak = _main(device)
         ridge = float(peak.speed / device.bandwidth)
-        size = f"{float(device.memory) / 10**9:.0f} GB"
-        rows.append([device.name, size, str(device.bandwidth), f"{peak.speed}", peak.dtype, f"{ridge:.0f}"])
+        size = f"{_round(float(device.memory) / 10**9)} GB"
+        rows.append([device.name, size, str(device.bandwidth), f"{peak.speed}", peak.dtype, _round(ridge)])
     return table(["device", "memory", "bandwidth", "dense peak", "of", "FLOP/B"], rows)
+
+
+def _round(number: float) -> str:
+    """Write a whole number, a small one in three digits."""
+    return f"{number:.0f}" if number >= 10 else f"{number:.3g}"
 
 
 def _main(device: Device) -> Peak:

@@ -12,7 +12,7 @@ from symacct.errors import ConventionError, UndefinedSizeError, one_of
 from symacct.expr import Poly, collect_sizes, evaluate, name
 from symacct.memory.alive import Label
 from symacct.memory.step import ROLES
-from symacct.show import table
+from symacct.show import percent, table
 from symacct.units import Quantity
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class MemoryFigures:
     def __str__(self) -> str:
         """Print the peak and what is alive then by role."""
         rows = [
-            [role, str(q), f"{100 * q.value / max(self.peak.value, 1):.1f}%"] for role, q in self.by("role").items()
+            [role, str(q), percent(float(q.value / max(self.peak.value, 1)))] for role, q in self.by("role").items()
         ]
         head = f"peak {self.peak}, {self.phase}, right after {self.where}"
         return head + "\n" + table(["alive then", "bytes", "share"], rows)

@@ -7,6 +7,7 @@ from typing import Any
 from symacct.accounting.roofline.figures import RooflineFigures
 from symacct.accounting.roofline.losses import BASE, Waterfall
 from symacct.plot.style import BOUNDS, FAINT, FONT, GRID, HATCHES, INK, SMALL, chart, shortened
+from symacct.show import percent
 from symacct.units import duration
 
 MOST = 16
@@ -30,7 +31,9 @@ def time_chart(at: RooflineFigures) -> Any:
     for i, (_, bound, seconds) in enumerate(rows):
         colour = "#ffffff" if i == MOST else BOUNDS[bound]
         axes.barh(i, seconds, height=0.72, color=colour, edgecolor=INK, linewidth=0.7, hatch=HATCHES[bound])
-        axes.text(seconds, i, f" {duration(seconds)}, {seconds / whole:.1%}", fontsize=SMALL, color=INK, va="center")
+        axes.text(
+            seconds, i, f" {duration(seconds)}, {percent(seconds / whole)}", fontsize=SMALL, color=INK, va="center"
+        )
     _name_rows(axes, [label for label, _, _ in rows])
     axes.set_xlim(0, 1.25 * max([seconds for _, _, seconds in rows], default=1.0))
     axes.set_xlabel("seconds at best", fontsize=FONT, color=INK)
@@ -58,7 +61,7 @@ def waterfall_chart(fall: Waterfall) -> Any:
     last = len(steps) + 1
     axes.plot([before, before], [last - 1, last], color=FAINT, linewidth=0.7, zorder=0)
     axes.barh(last, float(fall.mfu), height=0.7, color=BOUNDS["compute"], edgecolor=INK, linewidth=0.7)
-    told = f" {float(fall.mfu):.1%} in {duration(float(fall.seconds))}"
+    told = f" {percent(float(fall.mfu))} in {duration(float(fall.seconds))}"
     axes.text(float(fall.mfu), last, told, fontsize=SMALL, color=INK, va="center")
     _name_rows(axes, [BASE, *(cause for cause, _, _ in steps), "predicted MFU"])
     axes.set_xlim(0, 1.15)

@@ -10,6 +10,7 @@ from typing import Any
 
 from symacct.accounting.roofline.figures import KernelFigures, RooflineFigures
 from symacct.plot.style import BOUNDS, FAINT, FONT, GRID, INK, MARKERS, SMALL, chart, shortened
+from symacct.show import percent
 
 NAMED = 10
 """So many points get a marker and a line in the legend of their own, those that take longest."""
@@ -58,7 +59,7 @@ def _points(axes: Any, told: Sequence[KernelFigures], speeds: Sequence[float], w
     order = sorted(range(len(told)), key=lambda i: -float(told[i].times.overlapped))
     for rank, i in enumerate(order):
         kernel, share = told[i], float(told[i].times.overlapped) / whole
-        label = f"{share:5.1%}  {shortened(kernel.label, 34)}" if rank < NAMED else None
+        label = f"{percent(share):>5}  {shortened(kernel.label, 34)}" if rank < NAMED else None
         axes.plot(
             float(kernel.intensity or 0),
             speeds[i],

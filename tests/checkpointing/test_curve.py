@@ -41,7 +41,7 @@ def test_as_json_table_and_picture(tmp_path: Path) -> None:
     data = curve.to_json()
     assert list(data) == ["title", "forward", "complete", "points", "assumptions"]
     assert [(p["memory"], p["recomputed"]) for p in data["points"]] == [(16, 0), (13, 1), (9, 2), (7, 3)]
-    assert "75.0 %" in str(curve)
+    assert "75.0%" in str(curve)
     pytest.importorskip("matplotlib")
     assert curve.draw(tmp_path / "curve.svg") == tmp_path / "curve.svg"
     assert len(curve.draw().axes) == 1

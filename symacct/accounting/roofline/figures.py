@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
 from symacct.expr import Expr, Number, collect_sizes, evaluate
-from symacct.show import footnote, table
+from symacct.show import footnote, percent, table
 from symacct.units import Quantity, duration
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ class RooflineFigures:
                 k.label,
                 f"{float(k.intensity):.4g}" if k.intensity is not None else "-",
                 k.times.bound,
-                f"{float(k.attains):.1%}",
+                percent(float(k.attains)),
                 duration(float(k.times.overlapped)),
-                f"{float(k.times.overlapped.value / whole):.1%}",
+                percent(float(k.times.overlapped.value / whole)),
             ]
             for k in self.kernels
         ]

@@ -12,7 +12,7 @@ from symacct.accounting.roofline.figures import exactly
 from symacct.accounting.roofline.lanes import Kernel
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Number, collect_sizes
-from symacct.show import footnote, table
+from symacct.show import footnote, percent, table
 from symacct.units import duration, quantity
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class Waterfall:
         """Print the parts with their share of the time and what is left of the MFU."""
         rows = [[BASE, duration(float(self.base)), "", "100.0%"]]
         for loss, points, left in zip(self.losses, self.points, self.running, strict=True):
-            rows.append([loss.cause, _signed(loss.seconds), f"{float(-points):+.1%}", f"{float(left):.1%}"])
-        rows.append(["predicted", duration(float(self.seconds)), "", f"{float(self.mfu):.1%}"])
+            rows.append([loss.cause, _signed(loss.seconds), percent(float(-points), "+"), percent(float(left))])
+        rows.append(["predicted", duration(float(self.seconds)), "", percent(float(self.mfu))])
         told = "with perfect overlap, so a bound" if self.overlap == "perfect" else "without overlap"
         out = table(["part", "time", "MFU", "left"], rows, self.title)
         return f"{out}\n\n{footnote(f'{self.under}; {told}')}"
