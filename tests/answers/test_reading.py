@@ -134,6 +134,7 @@ def test_the_expression_is_sympy_and_the_rest_is_json():
     [
         ("n/3 - 1/6 FLOPs/byte", "n/3 - 1/6"),
         ("1/6 FLOPs/byte", "1/6"),
+        ("1979e12/2/3.35e12 FLOPs/byte", "1979e12/2/3.35e12"),
         ("140e9 bytes / 3.35e12 bytes/s", "140e9/3.35e12"),
         ("140e9 / 3.35e12 bytes/s", "140e9/3.35e12"),
     ],

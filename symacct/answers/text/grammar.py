@@ -158,7 +158,8 @@ class _Parser:
     def is_quantity(self, number: str) -> bool:
         """Whether a number under a slash and the unit behind it belong together: not in ``n/3 - 1/6 FLOPs/byte``."""
         has_unit = any(t.kind == "unit" for t in self.tokens[: self.at])
-        return has_unit or ("/" in self.now.text and not (number.isdecimal() and len(number) < 4))
+        a_rate = self.now.text.endswith(("/s", "/sec", "/second"))
+        return has_unit or (a_rate and not (number.isdecimal() and len(number) < 4))
 
     def signed(self) -> Tree:
         minus = False
