@@ -126,3 +126,14 @@ def test_ask(run, monkeypatch) -> None:
     ran = run("ask", "key.toml", "--json")
     assert json.loads(ran.out)["students"][0]["points"] == 4
     assert "[2/2]" in ran.err
+
+
+@pytest.mark.parametrize("name", ["prose.md", "code.py"])
+def test_where_nothing_is_answered_the_exit_code_is_2(run, tmp_path: Path, name: str) -> None:
+    key = Path(__file__).resolve().parents[2] / "examples" / "lecture" / "key.toml"
+    file = tmp_path / name
+    file.write_text("The dog ate it.\n", encoding="utf-8")
+    ran = run("grade", str(key), str(file))
+    assert ran.code == 2
+    assert name in ran.err
+    assert "nothing here answers a question of the key" in ran.err
