@@ -1,6 +1,6 @@
 """Are the checks awake? Break every formula in small ways and see that a check fails: `python -m verify.mutation`.
 
-What is broken: what every rule (rules/*.py) executes, moves, copies, keeps and passes back, the tables of conventions,
+What is broken: what every rule (rules/*.py) executes, moves, keeps and passes back, the tables of conventions,
 the formulas of lower bounds. A mutant runs in the live modules until a fixed case of a check that proves the broken
 thing fails. Mutants that cannot be told apart from the original are listed with their reasons in
 equivalent_mutants.toml; any other survivor, a rule without a check, and a listed mutant that is gone, make the exit

@@ -16,7 +16,7 @@ import symacct.conventions
 from symacct.rules import RULES
 
 PACKAGE = "symacct.rules"
-FORWARD = ("work", "reads", "writes", "spills", "copies")
+FORWARD = ("work", "reads", "writes", "spills")
 """The parts of a rule that the checks of its kind prove."""
 BACKWARD = ("residuals", "gradient")
 """The parts that those of its gradient prove."""

@@ -99,6 +99,18 @@ def absent_agrees(case: Case) -> None:
     agree(ours.total("bytes"), moved, f"bytes of it, {case}")
 
 
+def _looped(x: "b d", w: "4 d d") -> Any:
+    return sa.repeat(4, lambda x, w: sa.gelu(x @ w), x, xs=w)
+
+
+def forward_of_training_agrees(case: Case) -> None:
+    """What a turn keeps for the way back is written once, where it is made: forward moves what it moves by itself."""
+    counted = sa.account(_looped, params=["w"], d=case.width, b=case.rows, dtype="fp32")
+    state, weight = case.rows * case.width, case.width**2
+    moved = 4 * 4 * ((state + weight + state) + (state + state))  # fp32, 4 turns of a product and a gelu
+    agree(counted.training().forward.total("bytes"), moved, f"forward bytes of a step, {case}")
+
+
 _CASES = st.builds(Case, st.integers(1, 6), st.integers(2, 6), st.integers(2, 6))
 _FIXED = (Case(5, 3, 4), Case(2, 4, 3))
 
@@ -118,6 +130,16 @@ CHECKS = (
         "account(repeat that collects).bytes",
         "elements of products executed, and of what is copied",
         collection_agrees,
+        _CASES,
+        _FIXED,
+        proves=("repeat",),
+        share=0.1,
+    ),
+    Check(
+        "forward pass of a step",
+        "account(repeat).training().forward.bytes",
+        "the tensors of each turn, by hand",
+        forward_of_training_agrees,
         _CASES,
         _FIXED,
         proves=("repeat",),

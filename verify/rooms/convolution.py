@@ -181,6 +181,8 @@ def fixed(kind: str) -> tuple[Case, ...]:
         Case(kind, 1, 1, (1, 1), (5,), (2,), (3,), (1,), (1,), ("numbers",), ceil=True),
         Case(kind, 1, 1, (1, 1), (9,), (2,), (3,), (0,), (1,), ("numbers",), ceil=True),
         Case(kind, 1, 1, (1, 1), (10,), (3,), (3,), (0,), (1,), most, ceil=True),
+        Case(kind, 1, 1, (1, 1), (5,), (2,), (2,), (0,), (2,), most, ceil=True),
+        Case(kind, 1, 1, (1, 1), (1,), (1,), (2,), (0,), (2,), ("numbers",), ceil=True),
     )
     slid = (
         Case(kind, 1, 1, (1, 1), (9,), (3,), (2,), (0,), (1,), (*MODES[:4], "stride")),

@@ -108,7 +108,6 @@ CHECKS = (
         agrees,
         st.builds(random_case, st.randoms(use_true_random=False), st.integers(2, 3)),
         HEADS,
-        proves=("einsum",),
         needs=("torch",),
         share=0.5,
     ),
