@@ -80,7 +80,7 @@ def compare() -> list[Comparison]:
     samples = interleave([turns] * (1 + ROUNDS), forget_patterns)
     group = "a step of training; peer: torch's counter, meta tensors"
     return [
-        Comparison(group, "GPT-2, both passes, kept", samples["passes"], samples["torch"], seconds=SECONDS),
+        Comparison(group, "GPT-2, passes and kept", samples["passes"], samples["torch"], seconds=SECONDS),
         Comparison(group, "GPT-2 with its memory", samples["ours"], samples["torch"], seconds=SECONDS),
         Comparison(
             "1,000 layers; peer: ours with 12", "GPT-2 with its memory", samples["1000"], samples["12"], at_most=1.5

@@ -75,7 +75,7 @@ def test_the_curve_as_a_table_and_a_picture(run, tmp_path: Path) -> None:
     ran = run("checkpoint", NETWORK, "b=64", "d=1024", "L=16", "--curve", str(path))
     assert ran.code == 0
     assert "executed again, % of the forward pass" in path.read_text(encoding="utf-8")
-    shares = [float(line.split("%")[0].split()[-1]) for line in ran.out.splitlines() if " %" in line]
+    shares = [float(line.split("%")[0].split()[-1]) for line in ran.out.splitlines() if "% " in line]
     assert shares[0] == 0
     assert shares == sorted(shares)
 
