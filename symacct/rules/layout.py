@@ -45,11 +45,11 @@ def strides_of_product(e: Einsum, groups: Matrices) -> tuple[Expr, ...] | None:
     """Return the strides of a product that sums: those of (batch, rows, columns), put in the output's order.
 
     Torch exchanges the operands where all columns come before all rows, so that the output is contiguous; an axis that
-    neither operand has (any more) counts as a column.
+    neither operand has (any more), or of size 1, counts as a column.
     """
     batch, rows, columns, _ = groups
     place = {a: i for i, a in enumerate(_order(e))}
-    absent = set(e.sizes).difference(e.output, *e.operands)
+    absent = [a for a in set(e.sizes).difference(e.output) if e.sizes[a] == 1 or not any(a in o for o in e.operands)]
     exchanged = bool(rows and columns) and all(place[a] < place[rows[0]] for a in (*columns, *absent))
     order = (*batch, *columns, *rows) if exchanged else (*batch, *rows, *columns)
     strides = dict(zip(order, contiguous(_sizes(e, order)), strict=True))

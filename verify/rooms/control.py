@@ -100,7 +100,13 @@ def absent_agrees(case: Case) -> None:
 
 
 def _looped(x: "b d", w: "4 d d") -> Any:
-    return sa.repeat(4, lambda x, w: sa.gelu(x @ w), x, xs=w)
+    """Each turn is collected before its GELU; the gradient wants that, and what the turn was given."""
+
+    def turn(x: Any, w: Any) -> tuple[Any, Any]:
+        y = x @ w
+        return sa.gelu(y), y
+
+    return sa.repeat(4, turn, x, xs=w, collect=True)
 
 
 def forward_of_training_agrees(case: Case) -> None:

@@ -97,6 +97,7 @@ HEADS = (
     Case("abcd,abed->abce", ("acbd", "aebd")),
     Case("abce,abed->abcd", ("abce", "aebd")),
     Case("abcd,aecd->abde", ("abcd", "aecd"), "c"),
+    Case("abcd,edb,eac->ea", ("abcd", "edb", "eac"), "b"),
 )
 """Heads split off the last axis: what lies between them and the batch is copied."""
 
