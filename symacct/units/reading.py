@@ -37,7 +37,7 @@ def quantity(given: str | float | Fraction | Quantity, unit: str | None = None) 
     Returns
     -------
     The quantity in base units: FLOP, MAC, B, s, token, param, $ and their ratios. GB is 10**9 bytes, GiB 2**30; b and
-    bit are an eighth of a byte; a year has 365 days.
+    bit are an eighth of a byte; a year has 365.25 days.
 
     Raises
     ------

@@ -16,8 +16,10 @@ DECIMAL = {p: 10 ** (3 * i) for i, p in enumerate(("k", "M", "G", "T", "P", "E",
 BINARY = {p: 2 ** (10 * i) for i, p in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _SMALL = {"m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "µ": Fraction(1, 10**6), "n": Fraction(1, 10**9)}
 
-_HOUR, _DAY = 3600, 86_400
-# spelling -> (how many, of what unit); a year has 365 days
+MINUTE, HOUR, DAY, WEEK, YEAR = 60, 3600, 86_400, 7 * 86_400, 31_557_600
+"""Seconds; a year has 365.25 days, as where leap years count."""
+
+# spelling -> (how many, of what unit)
 _PREFIXED: dict[str, tuple[Fraction | int, str]] = {
     **dict.fromkeys(("FLOP", "FLOPs", "flop", "flops", "OP", "OPs", "op", "ops"), (1, "FLOP")),
     **dict.fromkeys(("MAC", "MACs", "mac", "macs"), (1, "MAC")),
@@ -29,13 +31,13 @@ _PREFIXED: dict[str, tuple[Fraction | int, str]] = {
 }
 _PLAIN: dict[str, tuple[Fraction | int, str]] = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), (1, "s")),
-    **dict.fromkeys(("min", "minute", "minutes"), (60, "s")),
-    **dict.fromkeys(("h", "hr", "hour", "hours"), (_HOUR, "s")),
-    **dict.fromkeys((f"{d}-{h}" for d in ("GPU", "gpu", "device") for h in ("h", "hour", "hours")), (_HOUR, "s")),
-    **dict.fromkeys(("PF-day", "PF-days"), (10**15 * _DAY, "FLOP")),
-    **dict.fromkeys(("d", "day", "days"), (_DAY, "s")),
-    **dict.fromkeys(("week", "weeks"), (7 * _DAY, "s")),
-    **dict.fromkeys(("year", "years"), (365 * _DAY, "s")),
+    **dict.fromkeys(("min", "minute", "minutes"), (MINUTE, "s")),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), (HOUR, "s")),
+    **dict.fromkeys((f"{d}-{h}" for d in ("GPU", "gpu", "device") for h in ("h", "hour", "hours")), (HOUR, "s")),
+    **dict.fromkeys(("PF-day", "PF-days"), (10**15 * DAY, "FLOP")),
+    **dict.fromkeys(("d", "day", "days"), (DAY, "s")),
+    **dict.fromkeys(("week", "weeks"), (WEEK, "s")),
+    **dict.fromkeys(("year", "years"), (YEAR, "s")),
     **dict.fromkeys(("token", "tokens", "tok"), (1, "token")),
     **dict.fromkeys(("param", "params", "parameter", "parameters"), (1, "param")),
     **dict.fromkeys(("$", "USD", "dollar", "dollars"), (1, "$")),

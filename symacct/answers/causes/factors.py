@@ -10,10 +10,10 @@ from symacct.answers.text.printing import written
 from symacct.answers.types import Finding
 from symacct.expr import Expr, Number, monomial, multiply, names_in, terms_of, to_text
 from symacct.expr.tree import Leaf, Node, Tree
+from symacct.units.spelling import DAY
 
-_DAY = 86400
 TIMES = {
-    Fraction(_DAY): "days and seconds",
+    Fraction(DAY): "days and seconds",
     Fraction(24): "days and hours",
     Fraction(3600): "hours and seconds",
     Fraction(60): "minutes",

@@ -8,6 +8,7 @@ from functools import lru_cache, reduce
 from typing import NamedTuple
 
 from symacct.answers.text.lists import listed
+from symacct.units.spelling import DAY, HOUR, MINUTE, WEEK, YEAR
 
 
 class Unit(NamedTuple):
@@ -65,12 +66,12 @@ _FLOP = frozenset(listed("flop flops fpo ops op 浮点运算 浮点操作 次浮
 _MAC = frozenset(["mac", "macs", "madd", "madds", "fma", "fmas"])
 _TIMES: dict[str, int | Fraction] = {
     **dict.fromkeys(listed("s sec secs second seconds 秒 秒钟"), 1),
-    **dict.fromkeys(listed("min mins minute minutes 分钟 分"), 60),
-    **dict.fromkeys(listed("h hr hrs hour hours 小时 时"), 3600),
-    **dict.fromkeys(listed("d day days 天 日"), 86400),
-    **dict.fromkeys(listed("week weeks wk 周 星期"), 7 * 86400),
-    **dict.fromkeys(listed("month months mo 个月 月"), Fraction(86400) * Fraction(36525, 1200)),
-    **dict.fromkeys(listed("year years yr yrs a 年"), Fraction(86400) * Fraction(36525, 100)),
+    **dict.fromkeys(listed("min mins minute minutes 分钟 分"), MINUTE),
+    **dict.fromkeys(listed("h hr hrs hour hours 小时 时"), HOUR),
+    **dict.fromkeys(listed("d day days 天 日"), DAY),
+    **dict.fromkeys(listed("week weeks wk 周 星期"), WEEK),
+    **dict.fromkeys(listed("month months mo 个月 月"), Fraction(YEAR, 12)),
+    **dict.fromkeys(listed("year years yr yrs a 年"), YEAR),
     **dict.fromkeys(listed("ms msec millisecond milliseconds 毫秒"), Fraction(1, 10**3)),
     **dict.fromkeys(listed("us μs microsecond microseconds 微秒"), Fraction(1, 10**6)),
     **dict.fromkeys(listed("ns nanosecond nanoseconds 纳秒"), Fraction(1, 10**9)),
