@@ -131,7 +131,7 @@ class Account(Questions, Gradients, OnDevices):
         """The storage format of each tensor of the graph."""
         return tuple(self.dtypes.of(t) for t in self.graph.tensors)
 
-    @property
+    @cached_property
     def counts(self) -> dict[Unit, Expr]:
         """The amount of work in each unit; MACs and operations are never added up."""
         return steps.counts_of(self.works, self.convention)

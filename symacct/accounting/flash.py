@@ -38,15 +38,26 @@ def _between_products(op: Op, graph: Graph) -> bool:
     def makers(of: Op) -> list[Op]:
         return [maker[i] for i in of.inputs if i in maker]
 
+    takers: dict[int, list[Op]] = {}
+    for other in graph.ops:
+        for i in other.inputs:
+            takers.setdefault(i, []).append(other)
+
     def users(of: Op) -> list[Op]:
-        return [other for other in graph.ops if set(of.outputs).intersection(other.inputs)]
+        return [other for i in of.outputs for other in takers.get(i, ())]
 
     return _reaches_product(op, makers) and _reaches_product(op, users)
 
 
 def _reaches_product(op: Op, beside: Callable[[Op], Iterable[Op]]) -> bool:
-    return any(
-        bool(other.einsum and len(other.inputs) == 2)
-        or (rule_of(other).family in BETWEEN and _reaches_product(other, beside))
-        for other in beside(op)
-    )
+    waiting, seen = list(beside(op)), set[int]()
+    while waiting:
+        other = waiting.pop()
+        if other.id in seen:
+            continue
+        seen.add(other.id)
+        if other.einsum and len(other.inputs) == 2:
+            return True
+        if rule_of(other).family in BETWEEN:
+            waiting += beside(other)
+    return False

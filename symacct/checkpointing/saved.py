@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from symacct.accounting import Formats
-from symacct.accounting.steps import counts_of, one_unit
+from symacct.accounting.steps import counts_of, flops_of, one_unit
+from symacct.accounting.walk import dearest
 from symacct.backward.needs import is_float, wants
 from symacct.conventions import Convention, Work, matmul_work
 from symacct.dtypes import as_format, storage_bytes
@@ -48,6 +49,9 @@ class Terms(NamedTuple):
         if op.kind == "repeat":
             body = op.attrs["body"]
             return multiply(op.attrs["n"], add(self.flops(o, body) for o in body.ops))
+        if op.kind == "cond":
+            branch = dearest(op.attrs["branches"], lambda g: flops_of(g, self.convention))
+            return add(self.flops(o, branch) for o in branch.ops)
         work: Work = rule_of(op).work(op, graph)
         return one_unit(counts_of([matmul_work(work) if self.matmuls else work], self.convention), self.convention)
 

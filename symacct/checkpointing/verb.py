@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from symacct.accounting import Account
@@ -17,8 +16,9 @@ from symacct.checkpointing.numbers import Cut, Numbers, follow
 from symacct.checkpointing.plan import Builder, Part, again
 from symacct.checkpointing.strategies import Strategy, Told, every_k, laid_out, none, strategy_of
 from symacct.errors import ConventionError, SizeError
-from symacct.expr import Number, as_size
-from symacct.units import Quantity, quantity
+from symacct.expr import Number, Poly, as_size
+from symacct.memory.amounts import amount
+from symacct.units import Quantity
 
 
 def checkpoint(
@@ -153,8 +153,10 @@ def bytes_of_budget(budget: Any) -> Number:
         For what is no number of bytes.
 
     """
-    most = quantity(budget, "B").value
-    return Fraction(str(most)) if isinstance(most, float) else most
+    most = amount("budget", budget, "B")
+    if isinstance(most, Poly):
+        raise SizeError(f"a budget is a number of bytes, such as '16 GB', not {budget!r}")
+    return most
 
 
 def _segment(named: Any) -> tuple[int, int]:

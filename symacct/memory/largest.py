@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from symacct.accounting.numbers import axis_name, holds
+from symacct.accounting.numbers import axis_name, check_condition, holds
 from symacct.accounting.walk import conditions_of
 from symacct.errors import ConventionError, InconclusiveError, SizeError, one_of
 from symacct.expr import (
@@ -23,6 +24,7 @@ from symacct.expr import (
     positive_roots,
     substitute,
 )
+from symacct.graph import Condition
 from symacct.memory.amounts import amount
 from symacct.units import Quantity
 
@@ -115,6 +117,8 @@ def _largest(ledger: Ledger, n: str, most: Expr, given: Mapping[str, int]) -> tu
     def fits(size: int) -> bool:
         return bool(peak_at(ledger, {**given, n: size})[0] <= most)  # type: ignore[operator]
 
+    conditions = conditions_of(ledger.step.graph)
+    _check_others(conditions, n, given)
     high = 1
     while fits(high):
         high *= 2
@@ -125,10 +129,16 @@ def _largest(ledger: Ledger, n: str, most: Expr, given: Mapping[str, int]) -> tu
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    conditions = conditions_of(ledger.step.graph)
     while low and not all(holds(c, {**given, n: low}) for c in conditions):
         low -= 1
     return low, peak_at(ledger, {**given, n: max(low, 1)})[1]
+
+
+def _check_others(conditions: Iterable[Condition], axis: str, given: Mapping[str, int]) -> None:
+    """Check the conditions that no size of the axis can mend."""
+    for c in conditions:
+        if axis not in {n for side in (c.left, c.right) if not isinstance(side, str) for n in names_in(side)}:
+            check_condition(c, given)
 
 
 _ENDLESS = 2**60
@@ -181,12 +191,22 @@ def accumulation(
     if type(batch) is not int or batch < 1:
         msg = f"a batch of {batch!r}; it is a whole number of at least 1"
         raise SizeError(msg)
-    bytes = amount("memory", most, "B")
-    for parts in range(1, batch + 1):
-        if batch % parts == 0:
-            ledger = ledgers[parts > 1]
-            if peak_at(ledger, {**given, axis: batch // parts})[0] <= bytes:  # type: ignore[operator]
-                return Accumulation(axis, batch, parts, batch // parts)
-    needs = peak_at(ledgers[1], {**given, axis: 1})
-    msg = f"not even {axis} = 1 fits: {Quantity(needs[0], 'B')} in {needs[1]}"  # type: ignore[arg-type]
+    bytes, conditions = amount("memory", most, "B"), conditions_of(ledgers[0].step.graph)
+    _check_others(conditions, axis, given)
+    allowed = [d for d in _divisors(batch) if all(holds(c, {**given, axis: batch // d}) for c in conditions)]
+    if not allowed:
+        msg = f"no equal parts of {axis} = {batch:,} keep to {one_of(map(str, conditions))}"
+        raise SizeError(msg)
+    for parts in allowed:
+        if peak_at(ledgers[parts > 1], {**given, axis: batch // parts})[0] <= bytes:  # type: ignore[operator]
+            return Accumulation(axis, batch, parts, batch // parts)
+    least = batch // allowed[-1]
+    needs = peak_at(ledgers[1], {**given, axis: least})
+    msg = f"not even {axis} = {least} fits: {Quantity(needs[0], 'B')} in {needs[1]}"  # type: ignore[arg-type]
     raise InconclusiveError(msg)
+
+
+def _divisors(n: int) -> list[int]:
+    """Return the divisors, the smallest first."""
+    small = [i for i in range(1, math.isqrt(n) + 1) if n % i == 0]
+    return sorted({*small, *(n // i for i in small)})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from symacct.accounting.walk import names_of
 from symacct.errors import one_of
-from symacct.expr import Expr, add, evaluate, to_json, to_sympy, to_text
+from symacct.expr import Expr, add, evaluate, names_in, to_json, to_sympy, to_text
 from symacct.graph import Condition
 from symacct.memory.alive import Apart, Label, Path
 from symacct.memory.candidates import Held, Moment, Walks, undominated
@@ -60,7 +60,7 @@ class Ledger:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The sizes that are still names, in alphabetical order."""
-        return names_of(self.step.graph)
+        return tuple(sorted({*names_of(self.step.graph), *names_in(self.step.micro_batches)}))
 
     def with_turns(self, sizes: Mapping[str, int]) -> Ledger:
         """Return the ledger in which repeats with too few turns for the forms, at these sizes, are written out."""
@@ -129,7 +129,9 @@ class Ledger:
     @property
     def between(self) -> Path:
         """The first moment of the backward pass, when nothing that it reads is gone yet."""
-        first = next(op for op in self.step.graph.ops if op.phase == "bwd")
+        first = next((op for op in self.step.graph.ops if op.phase == "bwd"), None)
+        if first is None:  # gradients that are those of the outputs: nothing is executed for them
+            return AFTER
         return (first.id, 0, -1) if first.kind == "repeat" else (first.id,)
 
     @cached_property

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from symacct.accounting import Account, Formats
+from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import counts_of, one_unit
 from symacct.backward import Joint
 from symacct.conventions import Convention, Work, matmul_work
-from symacct.dtypes import Policy, policy_of
+from symacct.dtypes import Policy, policy_of, storage_bytes
 from symacct.errors import ConventionError
 from symacct.expr import Expr, add, as_size, collect_sizes, divide, multiply, substitute, to_text
 from symacct.memory import Ledger, Parameter, Step, static_entries
@@ -58,11 +59,15 @@ class Update:
 
     @cached_property
     def bytes(self) -> Expr:
-        """The bytes of the update as one kernel: parameters are read where there is no master copy."""
+        """The bytes of the update as one kernel: parameters are read where there is no master copy.
+
+        Adding the gradient of a further micro-batch up reads both and writes the sum.
+        """
         step = self.step
+        gradients = add(multiply(p.copies, storage_bytes(step.policy.of("grad"), p.shape)) for p in step.trained)
+        moved = [multiply(multiply(3, add((step.micro_batches, -1))), gradients)]
         if step.optimizer is None:
-            return 0
-        moved = []
+            return moved[0]
         for e in static_entries(step.trained, step.optimizer, step.policy):
             copied = e.role == "param" and step.policy.has("master")
             moved.append(multiply(READ[e.role] - copied + WRITTEN[e.role], e.bytes))
@@ -91,7 +96,7 @@ class Update:
 
     def accumulation(self, axis: str, batch: Any, memory: Any, sizes: Mapping[str, Any]) -> Accumulation:
         """Return into how many equal parts a batch must be taken apart to fit; see `Training.accumulation`."""
-        names = self.memory.names
+        names, axis = self.memory.names, axis_name(cast("Any", self.memory), axis)
         given = collect_sizes(sizes, {}, names)
         if missing := [n for n in names if n != axis and not isinstance(given.get(n), int)]:
             msg = f"no number for {', '.join(missing)}; give all sizes but {axis}"

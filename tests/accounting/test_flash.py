@@ -127,3 +127,15 @@ def test_both_kinds_of_kernels_together():
     assert sa.same(moved["pointwise"], f"{attention} + 8*b*h*s^2 + {chained}/2")
     assert sa.same(moved["flash"], f"{attention} + {chained}")
     assert sa.same(moved["pointwise+flash"], f"{attention} + {chained}/2")
+
+
+def test_a_long_chain_before_a_softmax_takes_no_long_time() -> None:
+    """Each operation is asked once, not once for every way that leads to it: here there are 2**60."""
+
+    def layer(x: "n n", w: "n n"):
+        x = x @ w
+        for _ in range(60):
+            x = x + sa.relu(x)
+        return sa.softmax(x, -1) @ w
+
+    assert "1 softmax between two products" in str(sa.account(layer, fuse="flash"))

@@ -229,3 +229,14 @@ def test_random_graphs_keep_what_their_residuals_are_and_the_best_plan_holds_no_
     assert sa.same(plan.forward, account.flops)
     everything, least = (sa.checkpoint(account, name, sizes=composition.sizes).at() for name in ("none", "least"))
     assert least.memory.value <= everything.memory.value
+
+
+def test_a_conditional_beside_the_gradients_is_counted() -> None:
+    """The dearer branch of what needs no gradient: two products of n by n, 4*n**3."""
+
+    def layer(p: "", c: "n n", x: "n n", w: "n n"):
+        mask = sa.cond(p > 0, lambda c: c @ c, lambda c: c @ c @ c, c)
+        return sa.relu(x @ w) * mask
+
+    account = sa.account(layer, params=["w"], n=8)
+    assert int(account.checkpoint("none").forward) == account.flops

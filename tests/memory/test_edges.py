@@ -1,0 +1,58 @@
+"""Ledgers and sizes at their edges: no operation in the backward pass, conditions, micro-batches that are a name."""
+
+from __future__ import annotations
+
+import einops
+import pytest
+
+import symacct as sa
+from symacct.errors import SizeError, UnknownAxisError
+from symacct.expr import name
+
+
+def linear(x: "b d", w: "d k"):
+    return sa.relu(x @ w)
+
+
+def grouped(x: "b d", w: "d k"):
+    return einops.rearrange(sa.relu(x @ w), "(n g) (q j) -> n g q j", q=4, g=2)
+
+
+def test_gradients_that_are_those_of_the_output() -> None:
+    """Of x + w the gradient of w is the one that comes in: nothing is executed for it."""
+    memory = sa.account(lambda x, w: x + w, x="d", w="d", params=["w"]).training().memory
+    assert sa.same(memory.roles["parameters"], "2*d")
+
+
+def test_a_broken_condition_is_told_and_not_walked_away_from() -> None:
+    memory = sa.account(grouped, params=["w"]).training().memory
+    with pytest.raises(SizeError, match="4 divides k"):
+        memory.largest("b", "80 GB", d=3, k=5)
+    found = memory.largest("b", 10_000, d=3, k=8).value
+    fits = [b for b in range(2, 2000, 2) if memory.at(b=b, d=3, k=8).peak.value <= 10_000]
+    assert found == max(fits)
+
+
+def test_micro_batches_keep_to_the_conditions() -> None:
+    training = sa.account(grouped, params=["w"]).training()
+    parts = training.accumulation("b", 18, 1_500, d=3, k=8)
+    assert parts.micro_batch % 2 == 0
+    with pytest.raises(SizeError, match="4 divides k"):
+        training.accumulation("b", 8, "1 GB", d=3, k=5)
+    with pytest.raises(UnknownAxisError, match="zz"):
+        training.accumulation("zz", 8, "1 GB", d=3, k=8)
+
+
+def test_as_many_micro_batches_as_a_name_says() -> None:
+    training = sa.account(linear, params=["w"]).training(optimizer="adamw", accumulate="n")
+    assert "n" in training.memory.names
+    assert training.memory.at(n=3, b=2, d=4, k=5).peak.value > 0
+
+
+@pytest.mark.parametrize("optimizer", [None, "adamw"])
+def test_adding_gradients_up_reads_two_and_writes_one(optimizer: str | None) -> None:
+    """Each further micro-batch: d*k gradients of 2 bytes are read twice and written once."""
+    once, four = (sa.account(linear, params=["w"]).training(optimizer=optimizer, accumulate=m).update for m in (1, 4))
+    d, k = name("d"), name("k")
+    assert four.total("bytes") - once.total("bytes") == 3 * 3 * 2 * d * k
+    assert four.total("flops") - once.total("flops") == 3 * d * k
