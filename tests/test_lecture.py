@@ -183,6 +183,13 @@ def test_the_linear_layer():
     assert str(sa.account(LINEAR).at(b=16384, d=32768, k=8192).flops) == "8.796 TFLOP"
 
 
+@pytest.mark.claim("D9")
+@pytest.mark.parametrize("pattern", ["b d, d f -> b f", "b d, f d -> b f", "d b, f d -> f b"])
+def test_which_way_round_a_matrix_is_stored_changes_nothing(pattern):
+    assert sa.same(sa.flops(pattern), "2*b*d*f")
+    assert sa.same(sa.bytes(pattern, dtype="bf16"), "2*(b*d + d*f + b*f)")
+
+
 @pytest.mark.claim("S32")
 def test_two_times_data_points_times_parameters():
     assert sa.same(sa.flops(LINEAR, d="P/k"), "2*b*P")

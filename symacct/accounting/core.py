@@ -141,7 +141,7 @@ class Account(Questions, Gradients, OnDevices):
         return unit_of(self, quantity)
 
     def total(self, quantity: str) -> Expr:
-        """Return a total as an exact expression of the engine: flops, matmul_flops, bytes or intensity.
+        """Return a total as an exact expression of the engine: flops, matmul_flops, bytes, intensity or params.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Account(Questions, Gradients, OnDevices):
         k*(d + 1)
 
         """
-        return to_sympy(tables.parameters(self.graph))
+        return to_sympy(self.total("params"))
 
     def by(self, group: str | Callable[[Step], str]) -> tables.Breakdown:
         """Return the account in parts: by ``"op"``, ``"kind"``, ``"scope"``, ``"family"`` or ``"phase"``.

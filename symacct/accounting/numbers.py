@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.quantity import Figures
+from symacct.accounting.totals import totals_of
 from symacct.errors import AxisConflictError, SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
 from symacct.expr import Expr, Number, Poly, as_size, collect_sizes, evaluate, to_text
 from symacct.graph import Condition
@@ -51,18 +52,12 @@ def together(sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> dict[s
 def figures(account: Account, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> Figures:
     """Return the totals as numbers with units."""
     given = concrete(account, collect_sizes(sizes, axes, account.names))
-
-    def number(quantity: str) -> Quantity:
-        return Quantity(evaluate(account.total(quantity), given), account.unit(quantity))
-
-    mixed = len(account.counts) > 1
-    work = tuple([Quantity(evaluate(n, given), unit) for unit, n in account.counts.items()]) if mixed else ()
-    flops = None if mixed else number("flops")
-    intensity = None if mixed or account.total("bytes") == 0 else number("intensity")
+    there = {q: Quantity(evaluate(account.total(q), given), account.unit(q)) for q in totals_of(account)}
+    work = () if "flops" in there else tuple(Quantity(evaluate(n, given), unit) for unit, n in account.counts.items())
     names = dict.fromkeys(account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs))
     under = f"{account.convention.label}, {' '.join(names)}, {account.traffic}"
     uncounted = tuple(account.uncounted)
-    return Figures(flops, number("matmul_flops"), number("bytes"), intensity, uncounted, under, work)
+    return Figures(**there, uncounted=uncounted, under=under, work=work)
 
 
 def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:

@@ -8,21 +8,22 @@ from symacct.units import Quantity
 
 __all__ = ["QUANTITIES", "Figures", "Quantity"]
 
-QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity")
+QUANTITIES = ("flops", "matmul_flops", "bytes", "intensity", "params")
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The numbers of an account at given sizes; no intensity where nothing is moved.
+    """The numbers of an account at given sizes; no intensity where nothing is moved, parameters where some are known.
 
     Under ``mac``, multiply-accumulates and operations side by side are `work`, and neither flops nor an intensity.
     Where `uncounted` operations are passed over, flops and intensity are partial; `under` says how one counted.
     """
 
-    flops: Quantity | None
     matmul_flops: Quantity
     bytes: Quantity
-    intensity: Quantity | None
+    flops: Quantity | None = None
+    intensity: Quantity | None = None
+    params: Quantity | None = None
     uncounted: tuple[str, ...] = ()
     under: str = ""
     work: tuple[Quantity, ...] = ()

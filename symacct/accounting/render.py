@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.flash import told_of_flash, written_out
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
-from symacct.accounting.tables import Branch, parameters
+from symacct.accounting.tables import Branch
+from symacct.accounting.totals import totals_of
 from symacct.expr import Expr, add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
@@ -17,16 +19,9 @@ if TYPE_CHECKING:
     from symacct.accounting.steps import Step
 
 
-def _totals(account: Account) -> list[str]:
-    """Return which totals are single numbers: under mac, mixed work has no `flops` and no intensity."""
-    mixed = len(account.counts) > 1
-    still = account.total("bytes") == 0
-    return [q for q in QUANTITIES if not (mixed and q in ("flops", "intensity")) and not (still and q == "intensity")]
-
-
 def _told(account: Account, quantity: str) -> str:
     """Name a total; bytes are counted of every operation, work not of those without a rule."""
-    return f"{quantity} (partial)" if account.uncounted and quantity != "bytes" else quantity
+    return f"{quantity} (partial)" if account.uncounted and quantity not in ("bytes", "params") else quantity
 
 
 def _number(x: Expr) -> str:
@@ -57,9 +52,12 @@ def notes(account: Account) -> list[tuple[str, str]]:
 
 
 def formats(account: Account) -> str:
-    """Return the formats of inputs and outputs, one name where they agree."""
+    """Return the formats of inputs and outputs, in order; one name where they agree."""
     names = [account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs)]
-    return names[0] if len(set(names)) == 1 else ", ".join(names)
+    if len(set(names)) == 1:
+        return names[0]
+    runs = [(name, len(list(same))) for name, same in groupby(names)]
+    return ", ".join(name if times == 1 else f"{name} x{times}" for name, times in runs)
 
 
 def _step_row(account: Account, step: Step, number: int) -> list[str]:
@@ -72,10 +70,8 @@ def account_table(account: Account) -> str:
     if any(b.counted is None for b in account.branches.parts):
         undecided = "which branch counts depends on the sizes: give some as numbers"
         return f"{account.title}\n\n{account.branches}\n\n{undecided}"
-    rows = [[_told(account, q), _number(account.total(q)), account.unit(q)] for q in _totals(account)]
-    if _has_params(account):
-        rows.append(["params", to_text(parameters(account.graph)), "elements"])
-    if "flops" not in _totals(account):
+    rows = [[_told(account, q), _number(account.total(q)), account.unit(q)] for q in totals_of(account)]
+    if "flops" not in totals_of(account):
         rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
     out = table(["quantity", "closed form", "unit"], rows, account.title)
     if len(account.steps) > 1:
@@ -86,13 +82,9 @@ def account_table(account: Account) -> str:
     return out + "\n\n" + table(["under", ""], [list(n) for n in notes(account)])
 
 
-def _has_params(account: Account) -> bool:
-    return any(account.graph.tensors[i].role == "param" for i in account.graph.inputs)
-
-
 def account_html(account: Account) -> str:
     """See `Account._repr_html_`."""
-    rows = [[_told(account, q), f"${to_latex(account.total(q))}$", account.unit(q)] for q in _totals(account)]
+    rows = [[_told(account, q), f"${to_latex(account.total(q))}$", account.unit(q)] for q in totals_of(account)]
     return html_table(["quantity", "closed form", "unit"], rows, account.title) + html_table(
         ["under", ""], [list(n) for n in notes(account)]
     )
@@ -100,17 +92,16 @@ def account_html(account: Account) -> str:
 
 def latex(account: Account) -> str:
     """See `Account.latex`."""
-    return aligned([(_told(account, q), to_latex(account.total(q))) for q in _totals(account)])
+    return aligned([(_told(account, q), to_latex(account.total(q))) for q in totals_of(account)])
 
 
 def account_json(account: Account) -> dict[str, Any]:
     """See `Account.to_json`."""
     out: dict[str, Any] = {
         "title": account.title,
-        **{q: to_json(account.total(q)) if q in _totals(account) else None for q in QUANTITIES},
-        "params": to_json(parameters(account.graph)) if _has_params(account) else None,
+        **{q: to_json(account.total(q)) if q in totals_of(account) else None for q in QUANTITIES},
         "counts": {unit: to_json(amount) for unit, amount in account.counts.items()},
-        "units": {q: account.unit(q) for q in _totals(account)},
+        "units": {q: account.unit(q) for q in totals_of(account)},
         "convention": account.convention.to_json(),
         "dtype": [account.formats[i].name for i in (*account.graph.inputs, *account.graph.outputs)],
         "traffic": account.traffic,

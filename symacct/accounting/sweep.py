@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import axis_name
-from symacct.accounting.quantity import QUANTITIES
+from symacct.accounting.totals import totals_of
 from symacct.errors import SizeError, UndefinedSizeError, one_of
 from symacct.expr import Call, Expr, Poly, as_size, terms_of, whole_denominator
 from symacct.graph import Condition
@@ -109,7 +109,7 @@ class Sweep:
         """Print the ranges and how exact each total is."""
         grid = "pairs" if self.pairs else "grid"
         ranges = ", ".join(f"{n}: {len(v)} values" for n, v in self.axes.items())
-        return "\n".join([f"{grid} of {ranges}", *(f"  {q:<13} {self.note(q)}" for q in QUANTITIES)])
+        return "\n".join([f"{grid} of {ranges}", *(f"  {q:<13} {self.note(q)}" for q in totals_of(self.account))])
 
     __repr__ = __str__
 

@@ -11,9 +11,8 @@ from symacct.accounting.numbers import concrete
 from symacct.accounting.steps import Step, counts_of, flops_of, one_unit
 from symacct.accounting.walk import conditionals, dearest
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, GraphError, InconclusiveError, one_of
+from symacct.errors import ConventionError, InconclusiveError, one_of
 from symacct.expr import Expr, add, collect_sizes, evaluate, to_text
-from symacct.graph import Graph
 from symacct.show import table
 
 if TYPE_CHECKING:
@@ -96,22 +95,6 @@ def group_of(by: str | Callable[[Step], str]) -> Callable[[Step], str]:
         msg = f"cannot group by {by!r}; known: {one_of(GROUPS)}"
         raise ConventionError(msg)
     return GROUPS[by]
-
-
-def parameters(graph: Graph) -> Expr:
-    """Return the elements of a graph's parameters; see `Account.params`.
-
-    Raises
-    ------
-    GraphError
-        If it has none.
-
-    """
-    found = [graph.tensors[i].numel for i in graph.inputs if graph.tensors[i].role == "param"]
-    if not found:
-        msg = "no argument is known to be a parameter; name them: sa.account(layer, params=['w'])"
-        raise GraphError(msg)
-    return add(found)
 
 
 def breakdown(account: Account, by: str | Callable[[Step], str]) -> Breakdown:

@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import bytes_of, counts_of, one_unit
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, UndefinedSizeError, one_of
+from symacct.errors import ConventionError, GraphError, UndefinedSizeError, one_of
 from symacct.expr import Expr, add, divide
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
+    from symacct.graph import Graph
+
+
+def totals_of(account: Account) -> list[str]:
+    """Return which totals an account has: under mac, mixed work has no flops and no intensity."""
+    mixed = len(account.counts) > 1
+    lacking = {"flops", "intensity"} if mixed else set()
+    if account.total("bytes") == 0:
+        lacking.add("intensity")
+    if not any(account.graph.tensors[i].role == "param" for i in account.graph.inputs):
+        lacking.add("params")
+    return [q for q in QUANTITIES if q not in lacking]
 
 
 def total_of(account: Account, quantity: str) -> Expr:
@@ -30,6 +42,8 @@ def total_of(account: Account, quantity: str) -> Expr:
             msg = "nothing is moved (views alone), so there is no arithmetic intensity"
             raise UndefinedSizeError(msg)
         return divide(account.total("flops"), account.total("bytes"))
+    if quantity == "params":
+        return _parameters(account.graph)
     msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
     raise ConventionError(msg)
 
@@ -41,7 +55,17 @@ def unit_of(account: Account, quantity: str) -> str:
         raise ConventionError(msg)
     if quantity == "bytes":
         return "B"
+    if quantity == "params":
+        return "elements"
     if quantity == "matmul_flops":
         return "MAC" if account.convention.contraction == "mac" else "FLOP"
     work = next(iter(account.counts)) if len(account.counts) == 1 else "FLOP"
     return f"{work}/B" if quantity == "intensity" else work
+
+
+def _parameters(graph: Graph) -> Expr:
+    found = [graph.tensors[i].numel for i in graph.inputs if graph.tensors[i].role == "param"]
+    if not found:
+        msg = "no argument is known to be a parameter; name them: sa.account(layer, params=['w'])"
+        raise GraphError(msg)
+    return add(found)

@@ -209,6 +209,7 @@ def test_a_symbol_that_the_question_lacks_is_named():
     assert verdict.findings[0] == ("unknown_symbol", "X")
 
 
+@pytest.mark.claim("D11")
 @pytest.mark.parametrize("answer", ["n_h*D", "2*N_DP*N_TP"])
 def test_a_symbol_with_two_meanings_is_told_apart(answer):
     symbols = {"A": "num_heads", "C": "query heads", "D": "d_model", "N": "devices"}
