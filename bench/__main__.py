@@ -1,4 +1,7 @@
-"""Measure everything side by side: `python -m bench`; exit code 0 if every target is met, 1 if one is missed."""
+"""Measure everything side by side: `python -m bench`; exit code 0 if every target is met, 1 if one is missed.
+
+`python -m bench modules` measures one section, or those named, and keeps what was found of the others.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,18 @@ from bench.install import PEERS, PROBE, environment, install
 from bench.rounds import Comparison
 
 BENCH = Path(__file__).resolve().parent
-MEASURES = ("processes", "patterns", "counters", "graphs", "sweeping", "grading", "checkpointing", "training")
+RESULTS = BENCH / "results.json"
+MEASURES = (
+    "processes",
+    "patterns",
+    "counters",
+    "graphs",
+    "modules",
+    "sweeping",
+    "grading",
+    "checkpointing",
+    "training",
+)
 
 
 def machine() -> str:
@@ -37,33 +52,40 @@ def ask(python: Path, folder: Path, *words: str) -> Any:
     return json.loads(ran.stdout)
 
 
-def measure(folder: Path) -> dict[str, Any]:
+def measure(folder: Path, names: Sequence[str]) -> dict[str, Any]:
     """Install, run each measure in a process of its own, and sum up."""
     print("installing, compiled ...", file=sys.stderr)
     python = install(BENCH.parent, folder / "installed")
     shutil.copytree(BENCH, folder / "bench")
-    found = []
-    for name in MEASURES:
+    sections = {}
+    for name in names:
         print(f"measuring {name} ...", file=sys.stderr)
-        found += ask(python, folder, "-m", f"bench.{name}")
+        found = ask(python, folder, "-m", f"bench.{name}")
+        rows = [report.summary(Comparison(**c)) for c in found["comparisons"]]
+        sections[name] = {"results": rows, "counts": found["counts"]}
     versions, byte_code = ask(python, folder, "-c", PROBE, json.dumps(["symacct", *PEERS]))
     return {
         "machine": machine(),
         "versions": {"python": platform.python_version(), **versions},
         "byte_code": byte_code,
-        "results": [report.summary(Comparison(**c)) for c in found],
+        "sections": sections,
     }
 
 
-def main() -> int:
+def main(names: Sequence[str]) -> int:
+    if unknown := set(names) - set(MEASURES):
+        raise SystemExit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(MEASURES)}")
     with tempfile.TemporaryDirectory() as folder:
-        results = measure(Path(folder))
+        results = measure(Path(folder), names or MEASURES)
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))["sections"] if names else {}
+    both = kept | results["sections"]
+    results["sections"] = {name: both[name] for name in MEASURES if name in both}
     print(report.text(results))
     readme = BENCH / "README.md"
     readme.write_text(report.refreshed(readme.read_text(encoding="utf-8"), results), encoding="utf-8")
-    (BENCH / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return int(any(row["met"] is False for row in results["results"]))
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return int(any(row["met"] is False for row in report.rows_of(results)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -15,16 +15,15 @@ import json, sys
 from importlib.metadata import version
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
-names = json.loads(sys.argv[1])
-where = {n: Path(find_spec(n).origin) for n in names}
+where = {n: Path(found.origin) for n in json.loads(sys.argv[1]) if (found := find_spec(n))}
 assert where["symacct"].is_relative_to(sys.prefix), where
 compiled = {
     n: all(Path(cache_from_source(f)).exists() for f in (p.parent.rglob("*.py") if n == "symacct" else [p]))
     for n, p in where.items()
 }
-print(json.dumps([{n: version(n) for n in names}, compiled]))
+print(json.dumps([{n: version(n) for n in where}, compiled]))
 """
-PEERS = ("torch", "sympy", "opt_einsum", "numpy", "typer")
+PEERS = ("torch", "fvcore", "deepspeed", "sympy", "opt_einsum", "numpy", "typer")
 
 
 def environment() -> dict[str, str]:
@@ -35,14 +34,16 @@ def environment() -> dict[str, str]:
 def install(root: Path, folder: Path) -> Path:
     """Install the checkout into a fresh virtual environment, compiled, beside the peers of this one; return its Python.
 
-    The peers are found through a `.pth` file, so that nothing but symacct is installed again; an editable symacct
-    among them stays out of sight, since a `.pth` file is not read below another.
+    Peers that are here for the bench alone (`peers.txt`) are installed there too; where they cannot be, the bench runs
+    without and tells so. The others are found through a `.pth` file, so that nothing else is installed again; an
+    editable symacct among them stays out of sight, since a `.pth` file is not read below another.
     """
     venv.create(folder, symlinks=os.name != "nt")
     at = {"base": str(folder), "platbase": str(folder)}
     python = Path(sysconfig.get_path("scripts", "venv", at)) / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--compile"]
     subprocess.run([*pip, str(root)], check=True, env=environment())
+    subprocess.run([*pip, "-r", str(root / "bench" / "peers.txt")], check=False, env=environment())
     peers = Path(sysconfig.get_path("purelib", "venv", at)) / "peers.pth"
     peers.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return python

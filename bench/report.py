@@ -90,6 +90,29 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def rows_of(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the comparisons of all sections."""
+    return [row for section in results["sections"].values() for row in section["results"]]
+
+
+def counted(counts: Sequence[dict[str, Any]]) -> str:
+    """Return what each counts over what is executed, a line a computation, and why somebody counts nothing."""
+    who = list(dict.fromkeys(c["by"] for c in counts))
+    cells = [["products, over executed", "executed, FLOP", *who]]
+    for title, members in groupby(counts, key=lambda c: c["title"]):
+        found = list(members)
+        cells.append([f"  {title}", str(found[0]["executed"]), *(share(c) for c in found)])
+    lines = [f"{first:<24} {second:>15}" + "".join(f" {c:>9}" for c in rest) for first, second, *rest in cells]
+    refused = dict.fromkeys(f"{c['by']}: {c['why']}" for c in counts if c["why"])
+    return "\n".join([*lines, *(textwrap.shorten(f"  {text}", 80) for text in refused)])
+
+
+def share(count: dict[str, Any]) -> str:
+    """Write what is counted over what is executed; only what is equal is called exact."""
+    flops, right = count["flops"], count["executed"]
+    return "none" if flops is None else "exact" if flops == right else f"{flops / right:.4f}"
+
+
 def line(cells: Iterable[str]) -> str:
     """Return one line: the first cell to the left, the others to the right."""
     first, *rest = (f"{c:>{w}}" if i else f"{c:<{w}}" for i, (c, w) in enumerate(zip(cells, WIDTHS, strict=True)))
@@ -98,7 +121,8 @@ def line(cells: Iterable[str]) -> str:
 
 def text(results: dict[str, Any]) -> str:
     """Return the whole report: the table, what it ran on, how many targets were met."""
-    rows = results["results"]
+    rows = rows_of(results)
+    counts = [c for section in results["sections"].values() for c in section["counts"]]
     aimed = [row for row in rows if row["met"] is not None]
     met = sum(row["met"] for row in aimed)
     lacking = [name for name, there in results["byte_code"].items() if not there]
@@ -106,6 +130,7 @@ def text(results: dict[str, Any]) -> str:
     lines = [
         table(rows),
         "-" * 80,
+        *([counted(counts), "-" * 80] if counts else []),
         f"on {results['machine']}",
         textwrap.fill(versions, 80),
         f"byte-code: {'none of ' + ', '.join(lacking) if lacking else 'of all of these'}",

@@ -26,6 +26,16 @@ class Comparison(NamedTuple):
     unit: str = "s"
 
 
+class Count(NamedTuple):
+    """What somebody counts of a computation, beside what is executed; None, and why, where there is no answer."""
+
+    title: str
+    executed: int
+    by: str
+    flops: int | None
+    why: str = ""
+
+
 def interleave(
     rounds: Iterable[Mapping[str, Turn]], before: Callable[[], object] = lambda: None
 ) -> dict[str, list[float]]:
@@ -53,6 +63,6 @@ def interleave(
     return samples
 
 
-def hand_back(comparisons: Iterable[Comparison]) -> None:
-    """Print comparisons as JSON for `bench.__main__`, which runs each measure in a process of its own."""
-    print(json.dumps([c._asdict() for c in comparisons]))
+def hand_back(comparisons: Iterable[Comparison], counts: Iterable[Count] = ()) -> None:
+    """Print what was found as JSON for `bench.__main__`, which runs each measure in a process of its own."""
+    print(json.dumps({"comparisons": [c._asdict() for c in comparisons], "counts": [c._asdict() for c in counts]}))

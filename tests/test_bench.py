@@ -10,7 +10,7 @@ import pytest
 
 import symacct as sa
 from bench import fresh, report
-from bench.rounds import Comparison, interleave
+from bench.rounds import Comparison, Count, interleave
 
 BENCH = Path(report.__file__).parent
 
@@ -72,3 +72,31 @@ def test_a_readme_without_marks_is_refused() -> None:
     results = json.loads((BENCH / "results.json").read_text(encoding="utf-8"))
     with pytest.raises(SystemExit, match="results"):
         report.refreshed("no marks", results)
+
+
+def test_counts_stand_beside_what_is_executed_and_who_is_absent_is_named() -> None:
+    counts = [Count("GPT-2", 200, "this", 200), Count("GPT-2", 200, "other", 100)]
+    counts += [Count("GPT-2", 200, "near", 200_001), Count("GPT-2", 200, "gone", None, "No module named 'gone'")]
+    _, row, why = report.counted([c._asdict() for c in counts]).splitlines()
+    assert row.split() == ["GPT-2", "200", "exact", "0.5000", "1000.0050", "none"]
+    assert why.strip() == "gone: No module named 'gone'"
+
+
+def test_what_stops_a_peer_is_told() -> None:
+    modules = pytest.importorskip("bench.modules", exc_type=ImportError)
+
+    def refuses() -> int:
+        raise ModuleNotFoundError("No module named 'fvcore'")
+
+    assert modules.counted(refuses) == (None, "ModuleNotFoundError: No module named 'fvcore'")
+    assert modules.counted(lambda: 7) == (7, "")
+
+
+def test_the_module_and_the_function_execute_what_is_derived_by_hand() -> None:
+    """Ours at the sizes of the bench, with attention written out and as one operation."""
+    modules = pytest.importorskip("bench.modules", exc_type=ImportError)
+    sizes = {"b": 1, "s": 128, "d": modules.WIDTH, "v": modules.VOCABULARY}
+    for attention in modules.ATTENTIONS:
+        assert modules.ours(attention).at(sizes=sizes).matmul_flops == modules.executed(128)
+    tokens = 12 * (4 * 768 * 768 + 2 * 4 * 768 * 768) + 768 * 50257
+    assert modules.executed(128) == 2 * 128 * tokens + 2 * 2 * 12 * 128 * 128 * 768
