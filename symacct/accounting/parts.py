@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from symacct.errors import InconclusiveError
 from symacct.expr import Expr, Size, add, at_most, product
 from symacct.graph import Graph, Op
-from symacct.rules import Read, rule_of
+from symacct.rules import Read, owners, rule_of
 from symacct.rules.rule import last_axis, whole
 from symacct.rules.views import length
 
@@ -45,12 +45,7 @@ class Memories:
         """Follow every view to its memory."""
         self.graph = graph
         self.maker: Mapping[int, Op] = {i: op for op in graph.ops for i in op.outputs}
-        self.owners: list[int] = []
-        for t in graph.tensors:
-            source = t.storage
-            if source is None and free_copies and t.id in self.maker and rule_of(self.maker[t.id]).implicit_copy:
-                source = self.maker[t.id].inputs[0]
-            self.owners.append(t.id if source is None else self.owners[source])
+        self.owners = owners(graph, free_copies=free_copies)
 
     def is_free(self, op: Op) -> bool:
         """Whether an operation is a copy for layout alone that is not made."""

@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 
 from symacct.accounting.costs import Ask, Formats, Fuse, Layout, Moved, asker, cost, gathered
 from symacct.accounting.fusion import Kernel, kernels
-from symacct.accounting.walk import NESTED, Visit, visits
+from symacct.accounting.walk import NESTED, Visit, dearest, visits
 from symacct.conventions import Convention, Key, Unit, Work, tally
 from symacct.errors import MixedUnitsError
 from symacct.expr import Expr, add, multiply
-from symacct.graph import Graph, Phase
+from symacct.graph import Graph, Op, Phase
 from symacct.rules import FORMULAS, rule_of
 
 Traffic: TypeAlias = Literal["unfused", "compulsory"]
@@ -143,6 +143,11 @@ def works_of(runs: Iterable[Visit]) -> list[Work]:
 def flops_of(graph: Graph, convention: Convention) -> Expr:
     """Return all units of a graph's work added up: only to tell which branch is dearer."""
     return add(counts_of(works_of(gathered(runs_of(graph, convention))), convention).values())
+
+
+def dearest_branch(op: Op, convention: Convention) -> Graph:
+    """Return the branch of a conditional that executes most; see `symacct.accounting.walk.dearest`."""
+    return dearest(op.attrs["branches"], lambda g: flops_of(g, convention))
 
 
 def counts_of(works: Sequence[Work], convention: Convention) -> dict[Unit, Expr]:

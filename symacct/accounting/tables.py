@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
-from symacct.accounting.steps import Step, counts_of, flops_of, one_unit
-from symacct.accounting.walk import conditionals, dearest
+from symacct.accounting.steps import Step, counts_of, dearest_branch, one_unit
+from symacct.accounting.walk import conditionals
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, one_of
 from symacct.expr import Expr, add, collect_sizes, evaluate, to_text
@@ -160,12 +160,11 @@ def branches(account: Account) -> Branches:
     """Return every branch of every conditional; see `Account.branches`."""
     found = []
     for number, (op, times) in enumerate(conditionals(account.graph), 1):
-        parts = op.attrs["branches"]
         try:
-            chosen = dearest(parts, lambda g: flops_of(g, account.convention))
+            chosen = dearest_branch(op, account.convention)
         except InconclusiveError:
             chosen = None
-        for i, part in enumerate(parts, 1):
+        for i, part in enumerate(op.attrs["branches"], 1):
             own = replace(account, source=part, title=f"branch {i} of conditional {number}")
             found.append(Branch(number, i, times, None if chosen is None else part is chosen, own))
     return Branches(tuple(found))

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from symacct.backward.loops import Key, turns_of
-from symacct.backward.needs import Needs, needing, wants
-from symacct.backward.policies import POLICIES, Keeping
+from symacct.backward.needs import Needs, needing, useful, wants
+from symacct.backward.policies import POLICIES
 from symacct.expr import Expr, multiply
 from symacct.graph import Graph, Op, Tensor
-from symacct.rules import rule_of
+from symacct.rules import owners, rule_of
 
-Chosen: TypeAlias = Callable[[tuple[Graph, ...]], Graph]
+Chosen: TypeAlias = Callable[[Op], Graph]
 """Tells which branch of a conditional runs."""
 
 Place: TypeAlias = tuple[int, ...]
@@ -40,21 +40,61 @@ class Kept(NamedTuple):
     copy: bool = False
 
 
+class Saved(NamedTuple):
+    """What an operation keeps: a tensor in a memory, or one of its own (None); whether it is there before it runs."""
+
+    tensor: Tensor
+    memory: int | None
+    before: bool
+
+
+class Saving:
+    """What each operation of a graph keeps, but for those with graphs inside."""
+
+    def __init__(self, graph: Graph, needs: set[int], policy: str) -> None:
+        """Find in whose memory each tensor lies, who made it, and which operations keep anything."""
+        self.graph, self.needs, self.keeping = graph, needs, POLICIES[policy]
+        self.owners = owners(graph, free_copies=not self.keeping.copies)
+        self.useful = useful(graph, needs)
+        self.makers = {i: (op, place) for op in graph.ops for place, i in enumerate(op.outputs)}
+
+    def of(self, op: Op) -> list[Saved]:
+        """Return what an operation keeps: what is copied to be laid out as the copy."""
+        graph, out = self.graph, list[Saved]()
+        copied = {r.tensor: r.shape for r in rule_of(op).copies(op, graph)} if self.keeping.copies else {}
+        for r in self.keeping.of(op, graph, wants(op, self.needs)):
+            before = r.kind == "input"
+            tensor = graph.tensors[(op.outputs if r.kind == "output" else op.inputs)[r.which]]
+            if r.kind == "output" or (before and tensor.id not in copied):
+                out.append(Saved(tensor, self.owners[tensor.id], before))
+                continue
+            shape, dtype = (copied[tensor.id], tensor.dtype) if before else (r.shape, r.dtype)
+            out.append(Saved(Tensor(tensor.id, shape, "act", r.name or f"copy of {tensor.name}", dtype), None, before))
+        return out
+
+    def memory(self, i: int, by: tuple[str, ...] = ()) -> Kept:
+        """Return all of a memory as what is kept."""
+        op, place = self.makers.get(i, (None, 0))
+        return Kept(self.graph.tensors[i], 1, by, *(("", "") if op is None else (op.scope, op.kind)), place)
+
+
 class Found(NamedTuple):
     """What is kept of a graph: memories of its own tensors, each with who keeps it; and other tensors, by place."""
 
+    saving: Saving
     memories: dict[int, tuple[str, ...]]
     others: dict[Place, Kept]
 
-    def add(self, memory: int, by: Iterable[str]) -> None:
-        """Add a memory, or another that keeps it."""
+    def add(self, tensor: int, by: Iterable[str]) -> None:
+        """Add the memory of a tensor, or another that keeps it."""
+        memory = self.saving.owners[tensor]
         self.memories[memory] = tuple(dict.fromkeys((*self.memories.get(memory, ()), *by)))
 
-    def add_given(self, inside: Found, given: Mapping[int, int], owners: Sequence[int]) -> None:
+    def add_given(self, inside: Found, given: Mapping[int, int]) -> None:
         """Add what a graph inside keeps of what it is given; `given` tells what that is here."""
         for i, by in inside.memories.items():
             if i in given:
-                self.add(owners[given[i]], by)
+                self.add(given[i], by)
 
     def add_others(self, op: Op, others: Mapping[Place, Kept], times: Expr) -> None:
         """Add what a graph inside keeps of its own; what is there already is kept more often."""
@@ -65,6 +105,14 @@ class Found(NamedTuple):
             self.others[here] = (
                 kept._replace(times=often, scope=scope) if before is None else _more(before, kept, often)
             )
+
+    def everything(self, given: Iterable[int] = ()) -> dict[Place, Kept]:
+        """Return what is kept but for what the graph is given, by the places of operations on the way there."""
+        out = dict(self.others)
+        for i in self.memories.keys() - given:
+            op, place = self.saving.makers.get(i, (None, 0))
+            out[(-1, i) if op is None else (op.id, -1, place)] = self.saving.memory(i, self.memories[i])
+        return out
 
 
 def _more(before: Kept, kept: Kept, times: Expr) -> Kept:
@@ -90,79 +138,48 @@ def kept(graph: Graph, needed: Needs, policy: str, chosen: Chosen) -> list[Kept]
         Tells which branch of a conditional runs.
 
     """
-    found = _Search(POLICIES[policy], chosen).within(graph, needed, {})
-    return [k for _, k in sorted(_all(graph, found, ()).items(), key=lambda item: item[0])]
+    found = _Search(policy, chosen).within(graph, needed, {})
+    return [k for _, k in sorted(found.everything().items(), key=lambda item: item[0])]
 
 
-def _all(graph: Graph, found: Found, given: Iterable[int]) -> dict[Place, Kept]:
-    """Return what is kept of a graph but for what it is given, by the places of operations on the way there."""
-    makers = {i: (op, place) for op in graph.ops for place, i in enumerate(op.outputs)}
-    out = dict(found.others)
-    for i in found.memories.keys() - given:
-        op, place = makers.get(i, (None, 0))
-        at = (-1, i) if op is None else (op.id, -1, place)
-        told = ("", "") if op is None else (op.scope, op.kind)
-        out[at] = Kept(graph.tensors[i], 1, found.memories[i], *told, place)
-    return out
-
-
-class _Search:
+class _Search(NamedTuple):
     """Goes through graphs and those inside them under one policy."""
 
-    def __init__(self, keeping: Keeping, chosen: Chosen) -> None:
-        self.keeping = keeping
-        self.chosen = chosen
+    policy: str
+    chosen: Chosen
 
     def within(self, graph: Graph, needed: Needs, outside: Mapping[int, Sequence[str]]) -> Found:
         """Return what is kept of a graph; `outside` are outputs that are kept there, and by whom."""
-        needs, owners = needing(graph, needed), self._owners(graph)
-        found = Found({}, {})
+        saving = Saving(graph, needing(graph, needed), self.policy)
+        found = Found(saving, {}, {})
         for i, by in outside.items():
-            found.add(owners[i], by)
-        useful = {i for i in graph.outputs if i in needs}
+            found.add(i, by)
         for op in reversed(graph.ops):
-            wanted = wants(op, needs)
-            if any(wanted) and not useful.isdisjoint(op.outputs):
-                useful.update(i for i, want in zip(op.inputs, wanted, strict=True) if want)
-                inside = {"repeat": self._repeat, "cond": self._cond}.get(op.kind, self._plain)
-                inside(op, graph, wanted, found, owners)
+            if op.id in saving.useful:
+                {"repeat": self._repeat, "cond": self._cond}.get(op.kind, self._plain)(op, found)
         return found
 
-    def _owners(self, graph: Graph) -> list[int]:
-        """Return in whose memory each tensor lies; without copies, one that is copied to be laid out does not move."""
-        moved = [] if self.keeping.copies else [op for op in graph.ops if rule_of(op).implicit_copy]
-        source = {op.outputs[0]: op.inputs[0] for op in moved}
-        owners: list[int] = []
-        for t in graph.tensors:
-            lies_in = source.get(t.id) if t.storage is None else t.storage
-            owners.append(t.id if lies_in is None else owners[lies_in])
-        return owners
+    def _plain(self, op: Op, found: Found) -> None:
+        for place, (tensor, memory, _) in enumerate(found.saving.of(op)):
+            if memory is None:
+                found.others[op.id, -2, place] = Kept(tensor, 1, (op.kind,), op.scope, copy=True)
+            else:
+                found.add(memory, (op.kind,))
 
-    def _plain(self, op: Op, graph: Graph, wanted: Needs, found: Found, owners: Sequence[int]) -> None:
-        copied = {r.tensor: r.shape for r in rule_of(op).copies(op, graph)} if self.keeping.copies else {}
-        for place, r in enumerate(self.keeping.of(op, graph, wanted)):
-            tensor = graph.tensors[(op.outputs if r.kind == "output" else op.inputs)[r.which]]
-            if r.kind == "output" or (r.kind == "input" and tensor.id not in copied):
-                found.add(owners[tensor.id], (op.kind,))
-                continue
-            shape, dtype = (r.shape, r.dtype) if r.kind == "extra" else (copied[tensor.id], tensor.dtype)
-            made = Tensor(tensor.id, shape, "act", r.name or f"copy of {tensor.name}", dtype)
-            found.others[op.id, -2, place] = Kept(made, 1, (op.kind,), op.scope, copy=True)
-
-    def _cond(self, op: Op, _graph: Graph, wanted: Needs, found: Found, owners: Sequence[int]) -> None:
-        branch = self.chosen(op.attrs["branches"])
+    def _cond(self, op: Op, found: Found) -> None:
+        branch, wanted = self.chosen(op), wants(op, found.saving.needs)
         both = zip(branch.outputs, op.outputs, strict=True)
         outside = {inner: found.memories.pop(outer) for inner, outer in both if outer in found.memories}
         inside = self.within(branch, wanted[1:], outside)
         given = dict(zip(branch.inputs, op.inputs[1:], strict=True))
-        found.add_given(inside, given, owners)
-        found.add_others(op, _all(branch, inside, given), 1)
+        found.add_given(inside, given)
+        found.add_others(op, inside.everything(given), 1)
 
-    def _repeat(self, op: Op, _graph: Graph, wanted: Needs, found: Found, owners: Sequence[int]) -> None:
+    def _repeat(self, op: Op, found: Found) -> None:
         body, carry, n = op.attrs["body"], op.attrs["carry"], op.attrs["n"]
         filled = tuple(found.memories.pop(i, None) is not None for i in op.outputs[:carry])
-        rows = [] if self.keeping.copies else zip(body.outputs[carry:], op.outputs[carry:], strict=True)
-        collected = {inner: found.memories.pop(outer) for inner, outer in rows if outer in found.memories}
+        stacked = () if found.saving.keeping.copies else zip(body.outputs[carry:], op.outputs[carry:], strict=True)
+        collected = {inner: found.memories.pop(outer) for inner, outer in stacked if outer in found.memories}
         turns: dict[Key, Found] = {}
 
         def carries_kept(key: Key) -> Needs:
@@ -170,11 +187,12 @@ class _Search:
             turns[key] = self.within(body, key.needs, {**collected, **outputs})
             return tuple(i in turns[key].memories for i in body.inputs[:carry])
 
+        wanted = wants(op, found.saving.needs)
         first, main, last, initial = turns_of(op, wanted, filled, carries_kept)
         given = dict(zip(body.inputs[carry:], op.inputs[carry:], strict=True))
         for key, times in (*((k, 1) for k in first), (main, n - len(first) - len(last)), *((k, 1) for k in last)):
-            found.add_given(turns[key], given, owners)
-            found.add_others(op, _all(body, turns[key], body.inputs), times)
+            found.add_given(turns[key], given)
+            found.add_others(op, turns[key].everything(body.inputs), times)
         for i, kept in zip(op.inputs, initial, strict=False):
             if kept:
-                found.add(owners[i], (op.kind,))
+                found.add(i, (op.kind,))

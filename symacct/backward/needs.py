@@ -38,6 +38,18 @@ def needing(graph: Graph, inputs: Iterable[bool]) -> set[int]:
     return needs
 
 
+def useful(graph: Graph, needs: set[int]) -> frozenset[int]:
+    """Return the operations through which gradients come back from what a graph yields; others keep nothing."""
+    reached = needs.intersection(graph.outputs)
+    found: set[int] = set()
+    for op in reversed(graph.ops):
+        wanted = wants(op, needs)
+        if any(wanted) and not reached.isdisjoint(op.outputs):
+            found.add(op.id)
+            reached.update(i for i, want in zip(op.inputs, wanted, strict=True) if want)
+    return frozenset(found)
+
+
 def wants(op: Op, needs: set[int]) -> Needs:
     """Return which inputs of an operation need a gradient; running statistics of a norm never do."""
     if op.kind != "batch_norm":

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from symacct.accounting import Account
 from symacct.accounting.walk import graphs
-from symacct.backward import chosen_inputs, needing
+from symacct.backward import Saving, chosen_inputs, needing
 from symacct.checkpointing.chain import Chain, Run, unrolled
-from symacct.checkpointing.saved import Key, Terms, bytes_of, root, useful
+from symacct.checkpointing.saved import Key, Terms
 from symacct.checkpointing.stages import Found, Piece, run_of, stage_of, turns
 from symacct.errors import GraphError
 from symacct.expr import Expr, Size, add, substitute, terms_of
@@ -32,16 +32,15 @@ class Derived(NamedTuple):
 class Crossings:
     """The memory that crosses each place between operations of a graph, of what needs a gradient."""
 
-    def __init__(self, graph: Graph, needs: set[int]) -> None:
+    def __init__(self, saving: Saving) -> None:
         """Find when each is made, and used last."""
-        self.made = {root(graph, i): 0 for i in graph.inputs if i in needs and graph.tensors[i].role != "param"}
+        graph, needs, owners = saving.graph, saving.needs, saving.owners
+        self.made = {owners[i]: 0 for i in graph.inputs if i in needs and graph.tensors[i].role != "param"}
         used: dict[int, int] = {}
         for place, op in enumerate(graph.ops):
-            used |= dict.fromkeys((root(graph, i) for i in op.inputs), place)
-            for i in op.outputs:
-                if i in needs and root(graph, i) == i:
-                    self.made[i] = place + 1
-        self.used = used | dict.fromkeys((root(graph, i) for i in graph.outputs), len(graph.ops))
+            used |= dict.fromkeys((owners[i] for i in op.inputs), place)
+            self.made |= {i: place + 1 for i in op.outputs if i in needs and owners[i] == i}
+        self.used = used | dict.fromkeys((owners[i] for i in graph.outputs), len(graph.ops))
 
     def at(self, place: int) -> set[int]:
         """Return what crosses before operation `place`."""
@@ -121,11 +120,12 @@ class _Cutting:
         carries: Sequence[int] = (),
     ) -> None:
         """Find where it is cut, and what is kept whatever is recomputed; `carries` are what the turn before made."""
-        self.graph, self.needs, self.terms, self.sizes, self.inside = graph, needs, terms, sizes, inside
-        self.carries = {root(graph, i) for i in carries}
+        self.graph, self.terms, self.sizes, self.inside = graph, terms, sizes, inside
+        self.saving = Saving(graph, needs, "torch")
+        self.owners = self.saving.owners
+        self.carries = {self.owners[i] for i in carries}
         self.every_cut = True
-        self.useful = useful(graph, needs)
-        self.crossings = Crossings(graph, needs)
+        self.crossings = Crossings(self.saving)
         self.repeats = [place for place, op in enumerate(graph.ops) if op.kind == "repeat"]
         self.shared: set[Key] = set(self._passing_by())
         forced = {0, len(graph.ops), *self.repeats, *(place + 1 for place in self.repeats)}
@@ -137,7 +137,7 @@ class _Cutting:
         out: set[int] = set()
         for place in self.repeats:
             op = self.graph.ops[place]
-            before, after = ({root(self.graph, i) for i in ids} for ids in (op.inputs[: op.attrs["carry"]], op.outputs))
+            before, after = ({self.owners[i] for i in ids} for ids in (op.inputs[: op.attrs["carry"]], op.outputs))
             out |= (self.crossings.at(place) - before) | (self.crossings.at(place + 1) - after)
         return out
 
@@ -147,7 +147,7 @@ class _Cutting:
         if not self.shared.issuperset(outside):
             self.shared |= set(outside)
             runs, outside = self.runs()
-        outside |= {i: bytes_of(self.graph, i, self.terms.formats) for i in self.shared if isinstance(i, int)}
+        outside |= {i: self.terms.memory(i, self.saving) for i in self.shared if isinstance(i, int)}
         return Derived(Chain(tuple(runs), add(outside.values())), self.every_cut)
 
     def repeated(self, layers: Size) -> Derived:
@@ -179,7 +179,7 @@ class _Cutting:
                 op = self.graph.ops[first]
                 op = op._replace(attrs={**op.attrs, "n": substitute(op.attrs["n"], self.sizes)})
                 one_turn = partial(self._turn, op.attrs["carry"]) if self.inside else None
-                found = turns(op, self.graph, self.needs, self.terms, one_turn)
+                found = turns(op, self.saving, self.terms, one_turn)
                 runs += found.runs
                 outside |= found.outside
             else:
@@ -207,20 +207,12 @@ class _Cutting:
     def _stage(self, first: int, last: int) -> Found:
         ops = self.graph.ops[first:last]
         takes = self.crossings.at(first) - self.shared if first else self.carries or self._entering(last)
-        piece = Piece(
-            self.graph,
-            ops,
-            self.needs,
-            {i: bytes_of(self.graph, i, self.terms.formats) for i in takes},
-            frozenset(self.crossings.at(last) - self.shared),
-            self.useful,
-            frozenset(self.shared),
-        )
+        piece = Piece(self.saving, ops, takes, self.crossings.at(last) - self.shared, self.shared)
         return stage_of(piece, self.terms)
 
     def _entering(self, last: int) -> set[int]:
         """Return the first input that is no parameter and that the first stage alone uses."""
-        used = [root(self.graph, i) for op in self.graph.ops[:last] for i in op.inputs]
+        used = [self.owners[i] for op in self.graph.ops[:last] for i in op.inputs]
         given = [i for i in used if i in self.graph.inputs and self.graph.tensors[i].role != "param"]
         alone = [i for i in given if self.crossings.used[i] < last and i not in self.shared]
         return set(alone[:1])

@@ -10,17 +10,14 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from symacct.accounting import Formats
-from symacct.accounting.steps import counts_of, flops_of, one_unit
-from symacct.accounting.walk import dearest
-from symacct.backward.needs import is_float, wants
-from symacct.conventions import Convention, Work, matmul_work
-from symacct.dtypes import as_format, storage_bytes
+from symacct.accounting.steps import counts_of, one_unit, runs_of, works_of
+from symacct.backward import Kept, Saving
+from symacct.conventions import Convention, matmul_work
+from symacct.dtypes import storage_bytes
 from symacct.errors import GraphError, UnknownOpError
-from symacct.expr import Expr, add, multiply
+from symacct.expr import Expr
 from symacct.graph import Graph, Op
-from symacct.rules import Read, rule_of
-from symacct.symbolic.builder import storage_of
-from symacct.training.kept import NORMALISED
+from symacct.training.kept import format_on
 
 Key: TypeAlias = Hashable
 """Names memory: the id of the tensor that owns it, or the operation that made it for its gradient."""
@@ -46,91 +43,42 @@ class Terms(NamedTuple):
 
     def flops(self, op: Op, graph: Graph) -> Expr:
         """Return the operations of one operation, all its turns together."""
-        if op.kind == "repeat":
-            body = op.attrs["body"]
-            return multiply(op.attrs["n"], add(self.flops(o, body) for o in body.ops))
+        works = works_of(runs_of(graph._replace(ops=(op,)), self.convention))
+        counted = [matmul_work(work) for work in works] if self.matmuls else works
+        return one_unit(counts_of(counted, self.convention), self.convention)
+
+    def memory(self, tensor: int, saving: Saving) -> Expr:
+        """Return the bytes of the memory that a tensor lies in."""
+        size = self._bytes(saving.memory(saving.owners[tensor]))
+        return 0 if size is None else size
+
+    def saved_by(self, op: Op, saving: Saving) -> Iterator[Saved]:
+        """Yield what autograd saves of an operation that has no graph inside.
+
+        Raises
+        ------
+        GraphError
+            For a conditional, of which it is not known which branch runs.
+        UnknownOpError
+            For an opaque operation of something that needs a gradient.
+
+        """
         if op.kind == "cond":
-            branch = dearest(op.attrs["branches"], lambda g: flops_of(g, self.convention))
-            return add(self.flops(o, branch) for o in branch.ops)
-        work: Work = rule_of(op).work(op, graph)
-        return one_unit(counts_of([matmul_work(work) if self.matmuls else work], self.convention), self.convention)
-
-
-def root(graph: Graph, tensor: int) -> int:
-    """Return the tensor that owns the memory of a tensor."""
-    return storage_of(graph.tensors[tensor])
-
-
-def bytes_of(graph: Graph, tensor: int, formats: Formats) -> Expr:
-    """Return the bytes of the memory that a tensor lies in."""
-    owner = graph.tensors[root(graph, tensor)]
-    return formats.bytes_of(Read(owner.id, owner.shape, (len(owner.shape) - 1,) if owner.shape else ()), graph)
-
-
-def useful(graph: Graph, needs: set[int]) -> frozenset[int]:
-    """Return the operations through which gradients come back from what a graph yields; others keep nothing for it.
-
-    Raises
-    ------
-    UnknownOpError
-        For an opaque operation of something that needs a gradient.
-
-    """
-    reached = {i for i in graph.outputs if i in needs}
-    found: set[int] = set()
-    for op in reversed(graph.ops):
-        wanted = wants(op, needs)
-        if op.kind == "opaque" and any(wanted):
+            where = f" in {op.scope}" if op.scope else ""
+            raise GraphError(f"which branch of a conditional runs{where} is not known, nor what it keeps")
+        if op.kind == "opaque":
             what = f"what the opaque operation {op.label!r} keeps for its gradient is unknown"
             raise UnknownOpError(f"{what}; detach its inputs, or write it out")
-        if any(wanted) and not reached.isdisjoint(op.outputs):
-            found.add(op.id)
-            reached.update(i for i, want in zip(op.inputs, wanted, strict=True) if want)
-    return frozenset(found)
+        everything = self.flops(op, saving.graph)
+        for place, (tensor, memory, before) in enumerate(saving.of(op)):
+            own = Kept(tensor, 1, (op.kind,), op.scope, copy=True)
+            kept = own if memory is None else saving.memory(memory)
+            size = self._bytes(kept)
+            if size is not None:
+                key = ("own", op.id, place) if memory is None else memory
+                yield Saved(key, size, kept.tensor.role == "param", everything if before else 0)
 
-
-def saved_by(op: Op, graph: Graph, needs: set[int], terms: Terms) -> Iterator[Saved]:
-    """Yield what autograd saves of an operation that has no graph inside.
-
-    Raises
-    ------
-    GraphError
-        For a conditional, of which it is not known which branch runs.
-
-    """
-    if op.kind == "cond":
-        msg = (
-            f"which branch of a conditional runs{f' in {op.scope}' if op.scope else ''} is not known, nor what it keeps"
-        )
-        raise GraphError(msg)
-    formats, rule, all_of_it = terms.formats, rule_of(op), terms.flops(op, graph)
-    copied = {r.tensor: r for r in rule.copies(op, graph)}
-    for place, kept in enumerate(rule.residuals(op, graph, wants(op, needs))):
-        if kept.kind == "extra":
-            if terms.device == "cuda" and kept.name == NORMALISED:
-                continue
-            form = as_format(kept.dtype) if kept.dtype else formats.usual
-            yield Saved(("extra", op.id, place), storage_bytes(form, kept.shape))
-            continue
-        before = kept.kind == "input"
-        tensor = (op.inputs if before else op.outputs)[kept.which]
-        if before and tensor in copied:
-            yield Saved(("copy", op.id, tensor), formats.bytes_of(copied[tensor], graph), skipped=all_of_it)
-            continue
-        owner = root(graph, tensor)
-        is_param = graph.tensors[owner].role == "param"
-        size = bytes_of(graph, tensor, formats)
-        if terms.device == "cuda" and not before and kept.which:
-            size = _on_cuda(op, graph, tensor, formats)
-        yield Saved(owner, size, is_param, all_of_it if before else 0)
-
-
-def _on_cuda(op: Op, graph: Graph, tensor: int, formats: Formats) -> Expr:
-    """Return the bytes of what an operation makes besides its result: masks of a byte, statistics in fp32."""
-    made = graph.tensors[tensor]
-    form = formats.of(made)
-    if op.kind == "dropout":
-        form = as_format("bool")
-    elif is_float(made) and form.name != "fp64":
-        form = as_format("fp32")
-    return storage_bytes(form, made.shape)
+    def _bytes(self, kept: Kept) -> Expr | None:
+        """Return the bytes of a tensor as it is kept on this device; None where it is not kept there."""
+        form = format_on(self.device, kept, self.formats)
+        return None if form is None else storage_bytes(form, kept.tensor.shape)

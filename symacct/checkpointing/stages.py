@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
+from symacct.backward import Saving
 from symacct.backward.needs import by_turn, needing, wants
 from symacct.checkpointing.chain import Run, Stage, as_times, joined, repeated, unrolled
 from symacct.checkpointing.plan import larger
-from symacct.checkpointing.saved import Key, Saved, Terms, bytes_of, root, saved_by, useful
+from symacct.checkpointing.saved import Key, Saved, Terms
 from symacct.checkpointing.scores import score_regions
 from symacct.errors import GraphError
 from symacct.expr import Expr, Size, add, multiply
@@ -18,13 +20,11 @@ from symacct.graph import Graph, Op
 class Piece(NamedTuple):
     """Operations of a graph between two cuts, the memory that crosses these, and what several stages share."""
 
-    graph: Graph
+    saving: Saving
     ops: Sequence[Op]
-    needs: set[int]
-    takes: Mapping[int, Expr]
-    gives: frozenset[int]
-    useful: frozenset[int]
-    shared: frozenset[Key] = frozenset()
+    takes: AbstractSet[int]
+    gives: AbstractSet[int]
+    shared: AbstractSet[Key] = frozenset()
 
 
 class Found(NamedTuple):
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     again: tuple[Expr, Expr] = (0, 0)
 
 
-class Kept:
+class Gathered:
     """What operations save, in the order in which they run, and the operations after the last of it."""
 
     def __init__(self, piece: Piece, terms: Terms, places: Iterable[int]) -> None:
@@ -51,7 +51,7 @@ class Kept:
         self.tail: Expr = 0
         for place in places:
             op = piece.ops[place]
-            self.flops.append(terms.flops(op, piece.graph))
+            self.flops.append(terms.flops(op, piece.saving.graph))
             self.tail = add((self.tail, self.flops[-1]))
             saved = list(_saved(op, piece, terms))
             if saved:
@@ -62,15 +62,15 @@ class Kept:
 
 def stage_of(piece: Piece, terms: Terms) -> Found:
     """Work out a stage."""
-    made = {i for op in piece.ops for i in op.outputs if root(piece.graph, i) == i} - piece.shared
-    everything = Kept(piece, terms, range(len(piece.ops)))
+    made = {i for op in piece.ops for i in op.outputs} - piece.shared
+    everything = Gathered(piece, terms, range(len(piece.ops)))
     kept, dropped = everything.bytes, Dropped({}, 0, (0, 0))
     if terms.drop_scores:
         dropped = _without_scores(piece, terms)
         kept = dropped.kept
     own = {key: size for key, size in kept.items() if key in made or not isinstance(key, int)}
     stage = Stage(
-        boundary=add(piece.takes.values()),
+        boundary=add(terms.memory(i, piece.saving) for i in piece.takes),
         residual=add(own.values()),
         flops=add(everything.flops),
         tail=everything.tail,
@@ -107,24 +107,25 @@ class Dropped(NamedTuple):
 
 def _without_scores(piece: Piece, terms: Terms) -> Dropped:
     """Keep what makes the scores instead of them; what later operations alone keep is gone when these come back."""
-    graph, regions = piece.graph, score_regions(piece.graph, piece.ops)
+    saving, graph = piece.saving, piece.saving.graph
+    regions = score_regions(graph, piece.ops)
     kept: dict[Key, Expr] = {}
     first: dict[Key, int] = {}
     for place in range(len(piece.ops)):
         if not any(place in region for region in regions):
-            own = Kept(piece, terms, [place]).bytes
+            own = Gathered(piece, terms, [place]).bytes
             kept |= own
             first |= {key: place for key in own if key not in first}
     for region in regions:
         made = {i for place in region for i in piece.ops[place].outputs}
-        taken = {root(graph, i) for place in region for i in piece.ops[place].inputs if i not in made}
+        taken = {saving.owners[i] for place in region for i in piece.ops[place].inputs if i not in made}
         arguments = {i for i in taken if graph.tensors[i].role != "param"}
-        kept |= {i: bytes_of(graph, i, terms.formats) for i in arguments}
+        kept |= {i: terms.memory(i, saving) for i in arguments}
         first |= {i: min(region.start, first.get(i, region.start)) for i in arguments}
     transient: Expr = 0
     work: list[tuple[Expr, Expr]] = []
     for region in regions:
-        inside = Kept(piece, terms, region)
+        inside = Gathered(piece, terms, region)
         gone = {key for key, place in first.items() if place >= region.stop}
         back = [size for key, size in inside.bytes.items() if key in gone or key not in kept]
         change = add((*back, *(multiply(-1, kept[key]) for key in gone)))
@@ -135,21 +136,18 @@ def _without_scores(piece: Piece, terms: Terms) -> Dropped:
 
 def _saved(op: Op, piece: Piece, terms: Terms) -> Iterator[Saved]:
     """Yield what is saved by an operation; of a repeat what its turns save, together."""
-    if op.id not in piece.useful:
+    saving = piece.saving
+    if op.id not in saving.useful:
         return
     if op.kind != "repeat":
-        yield from saved_by(op, piece.graph, piece.needs, terms)
+        yield from terms.saved_by(op, saving)
         return
-    found = turns(op, piece.graph, piece.needs, terms)
-    whole = joined([repeated(run.stage, run.times) for run in found.runs])
-    carry = op.attrs["carry"]
-    result = [(i, bytes_of(piece.graph, i, terms.formats)) for i in op.outputs[:carry]] if whole.keeps_output else []
-    inside = add((whole.residual, *(multiply(-1, size) for _, size in result)))
-    yield Saved(("inside", op.id), inside, skipped=whole.tail)
-    taken = [(i, bytes_of(piece.graph, i, terms.formats)) for i in op.inputs[:carry]] if whole.keeps_input else []
-    for i, size in (*taken, *result):
-        yield Saved(root(piece.graph, i), size, skipped=whole.tail)
-    for key, size in found.outside.items():
+    found = turns(op, saving, terms)
+    whole, carry = joined([repeated(run.stage, run.times) for run in found.runs]), op.attrs["carry"]
+    result = {saving.owners[i]: terms.memory(i, saving) for i in op.outputs[:carry] if whole.keeps_output}
+    taken = {saving.owners[i]: terms.memory(i, saving) for i in op.inputs[:carry] if whole.keeps_input}
+    inside = {("inside", op.id): add((whole.residual, *(multiply(-1, size) for size in result.values())))}
+    for key, size in (inside | taken | result | found.outside).items():
         yield Saved(key, size, skipped=whole.tail)
 
 
@@ -170,13 +168,13 @@ OneTurn: TypeAlias = Callable[[Graph, set[int]], tuple[list[Run], dict[Key, Expr
 """Gives the stages of one turn, from its body and what needs a gradient in it; and what they keep from elsewhere."""
 
 
-def turns(op: Op, graph: Graph, needs: set[int], terms: Terms, one_turn: OneTurn | None = None) -> Turns:
+def turns(op: Op, saving: Saving, terms: Terms, one_turn: OneTurn | None = None) -> Turns:
     """Work out the turns of a repeat; the first ones may differ in what needs a gradient.
 
     A turn is one stage, or those that `one_turn` gives; then the number of turns must be one.
     """
     body, carry = op.attrs["body"], op.attrs["carry"]
-    wanted = wants(op, needs)
+    wanted = wants(op, saving.needs)
     by = by_turn(op, wanted)
     runs: list[Run] = []
     outside: dict[Key, Expr] = {}
@@ -195,16 +193,16 @@ def turns(op: Op, graph: Graph, needs: set[int], terms: Terms, one_turn: OneTurn
         else:
             runs += stages * len(unrolled([stages[0]._replace(times=times)]))
         for key in elsewhere:
-            owner = root(graph, around[key])
-            if graph.tensors[owner].role != "param":
-                outside[owner] = bytes_of(graph, owner, terms.formats)
+            owner = saving.owners[around[key]]
+            if saving.graph.tensors[owner].role != "param":
+                outside[owner] = terms.memory(owner, saving)
     return Turns(runs, outside)
 
 
 def _whole_turn(body: Graph, inside: set[int], carry: int, terms: Terms) -> tuple[list[Run], dict[Key, Expr]]:
-    takes = {root(body, i): bytes_of(body, i, terms.formats) for i in body.inputs[:carry]}
-    gives = frozenset(root(body, i) for i in body.outputs[:carry])
-    found = stage_of(Piece(body, body.ops, inside, takes, gives, useful(body, inside)), terms)
+    saving = Saving(body, inside, "torch")
+    takes, gives = ({saving.owners[i] for i in ids[:carry]} for ids in (body.inputs, body.outputs))
+    found = stage_of(Piece(saving, body.ops, takes, gives), terms)
     return [run_of(found, 1, block=True)], found.outside
 
 

@@ -66,7 +66,7 @@ FORMULAS: dict[Key, Mapping[Key, int]] = {
 }
 """What named functions are made of, by name and role: "points" (its elements), "outputs", and others of its own."""
 
-__all__ = ["FORMULAS", "RULES", "Read", "Rule", "check_shapes", "rule_of"]
+__all__ = ["FORMULAS", "RULES", "Read", "Rule", "check_shapes", "owners", "rule_of"]
 
 
 def rule_of(op: Op) -> Rule:
@@ -83,6 +83,19 @@ def rule_of(op: Op) -> Rule:
         msg = f"no rule for the operation {op.kind!r}; known: {one_of(sorted(RULES))}"
         raise UnknownOpError(msg)
     return rule
+
+
+def owners(graph: Graph, *, free_copies: bool) -> list[int]:
+    """Return the tensor in whose memory each tensor of a graph lies.
+
+    `free_copies` says that copies for layout alone are not made.
+    """
+    source = {op.outputs[0]: op.inputs[0] for op in graph.ops if rule_of(op).implicit_copy} if free_copies else {}
+    found: list[int] = []
+    for t in graph.tensors:
+        lies_in = source.get(t.id) if t.storage is None else t.storage
+        found.append(t.id if lies_in is None else found[lies_in])
+    return found
 
 
 def check_shapes(graph: Graph) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from symacct.accounting import Account, Quantity
+from symacct.accounting import Account, Formats, Quantity
 from symacct.accounting.gradients import assumption
 from symacct.accounting.numbers import concrete
-from symacct.accounting.steps import flops_of
-from symacct.accounting.walk import dearest
+from symacct.accounting.steps import dearest_branch
 from symacct.backward import Kept, joint, kept
 from symacct.backward.needs import is_float
 from symacct.backward.policies import POLICIES
-from symacct.dtypes import as_format, storage_bytes
+from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Expr, Sympy, add, collect_sizes, evaluate, multiply, to_json, to_sympy, to_text
 from symacct.rules.rule import show_shape
@@ -179,21 +178,28 @@ def residuals(
     graph = account.graph
     both = joint(graph, wrt)
     needed = tuple(i in both.gradients for i in graph.inputs)
-    found = kept(graph, needed, policy, lambda branches: dearest(branches, lambda g: flops_of(g, account.convention)))
-    rows = tuple(_row(k, account, device) for k in found if device == "cpu" or k.tensor.name != NORMALISED)
+    found = kept(graph, needed, policy, lambda op: dearest_branch(op, account.convention))
+    forms = [(k, format_on(device, k, account.dtypes)) for k in found]
+    rows = tuple(_row(k, form) for k, form in forms if form is not None)
     return Residuals(account, policy, device, assumption(graph, both, wrt), rows)
 
 
-def _row(k: Kept, account: Account, device: str) -> Row:
-    tensor, what = k.tensor, _what(k)
-    form = account.dtypes.of(tensor)
-    if device == "cuda" and what == "mask":
-        form = as_format("bool")
-    elif device == "cuda" and what == "statistic" and form.name != "fp64":
-        form = as_format("fp32")
-    numel, size = tensor.numel, storage_bytes(form, tensor.shape)
-    amounts = (k.times, multiply(k.times, numel), multiply(k.times, size))
-    return Row(tensor.name, what, k.scope, tensor.shape, form.name, *amounts, k.by)
+def format_on(device: str, k: Kept, formats: Formats) -> AnyFormat | None:
+    """Return the format in which a tensor is kept on a device; None where it is not kept there."""
+    form, what = formats.of(k.tensor), _what(k)
+    if device == "cpu":
+        return form
+    if k.copy and k.tensor.name == NORMALISED:
+        return None
+    if what == "mask":
+        return as_format("bool")
+    return as_format("fp32") if what == "statistic" and form.name != "fp64" else form
+
+
+def _row(k: Kept, form: AnyFormat) -> Row:
+    shape, numel = k.tensor.shape, k.tensor.numel
+    amounts = (k.times, multiply(k.times, numel), multiply(k.times, storage_bytes(form, shape)))
+    return Row(k.tensor.name, _what(k), k.scope, shape, form.name, *amounts, k.by)
 
 
 def _what(k: Kept) -> What:

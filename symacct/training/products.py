@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from symacct.accounting import Account
-from symacct.accounting.steps import counts_of, flops_of, one_unit
-from symacct.accounting.walk import dearest
+from symacct.accounting.steps import counts_of, dearest_branch, one_unit
 from symacct.backward import needing
 from symacct.backward.needs import Needs, by_turn, is_float, wants
 from symacct.conventions import Convention, matmul_work
@@ -68,7 +67,7 @@ class Products(NamedTuple):
             if op.kind == "repeat":
                 yield from self._of_repeat(op, wanted, known, times)
             elif op.kind == "cond":
-                branch = dearest(op.attrs["branches"], lambda g: flops_of(g, self.convention))
+                branch = dearest_branch(op, self.convention)
                 yield from self.of(branch, wanted[1:], _given(branch, op.inputs[1:], known), times)
             else:
                 made = [known.get(i, Roots()) for i in op.inputs]
