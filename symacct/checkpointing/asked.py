@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symacct.accounting import Account
@@ -79,40 +79,40 @@ def asked_of(
     if device not in DEVICES:
         msg = f"unknown device {device!r} of what is kept; known: {one_of(DEVICES)}"
         raise ConventionError(msg)
-    if isinstance(what, Account):
-        count = None if layers is None else as_size(layers, "layers")
-        known = [*what.names, *(names_in(count) if count is not None else ())]
-        given = collect_sizes(sizes, axes or {}, tuple(dict.fromkeys(known)))
-        if count is not None:
-            count = as_times(substitute(count, given))
-        told: dict[str, Any] = {"device": device, "drop_scores": drop_scores, "sizes": given, "layers": count}
-        asked = _of_account(what, wrt, told)
-    elif drop_scores:
-        raise SizeError("only of an account it is known where attention scores are made; give stages without them")
-    else:
-        title, chain = _chain_of_stages(what, layers)
+    count = None if layers is None else as_size(layers, "layers")
+    if not isinstance(what, Account):
+        if drop_scores:
+            raise SizeError("only of an account it is known where attention scores are made; give stages without them")
+        title, chain = _chain_of_stages(what, count)
         given = collect_sizes(sizes, axes or {}, tuple(sorted(chain.names)))
-        asked = Asked(title, {"flops": chain.at(given)}, {"flops": "FLOP"}, (), exact=True)
-    if in_numbers:
-        if missing := sorted(asked.chains["flops"].names):
-            msg = f"no number for {one_of(missing)}; the best cuts need numbers for all sizes"
-            raise UndefinedSizeError(msg)
-        if isinstance(what, Account):
-            return _of_account(what, wrt, {**told, "inside": True})
-    return asked
-
-
-def _of_account(account: Account, wrt: Sequence[str] | None, told: Mapping[str, Any]) -> Asked:
-    found = {q: chain_of(account, q, wrt, **told) for q in QUANTITIES}
-    blocks = "the turns of a repeat" if told["layers"] is None else f"{told['layers']} blocks like this one"
-    where = f"between {blocks}{' and inside them' if 'inside' in told else ''}"
-    device = told["device"]
+        chain = chain.at(given)
+        _check_numbers(chain.names if in_numbers else ())
+        return Asked(title, {"flops": chain}, {"flops": "FLOP"}, (), exact=True)
+    known = tuple(dict.fromkeys([*what.names, *names_in(1 if count is None else count)]))
+    given = collect_sizes(sizes, axes or {}, known)
+    _check_numbers({m for n in known for m in (names_in(given[n]) if n in given else [n])} if in_numbers else ())
+    if count is not None:
+        count = as_times(substitute(count, given))
+    how = {"layers": count, "device": device, "drop_scores": drop_scores, "sizes": given, "inside": in_numbers}
+    found = {q: chain_of(what, q, wrt, **how) for q in QUANTITIES}  # type: ignore[arg-type]
+    blocks = "the turns of a repeat" if count is None else f"{count} blocks like this one"
+    where = f"between {blocks}{' and inside them' if in_numbers else ''}"
     cuts = (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}")
-    title = account.title.partition("(")[0] or account.title
-    title = title if told["layers"] is None else f"{told['layers']} x {title}"
-    chains = {q: d.chain.at(told["sizes"]) for q, d in found.items()}
-    units = {q: account.unit(q) for q in QUANTITIES}
-    return Asked(title, chains, units, cuts, found["flops"].every_cut, _open(account.conditions, told["sizes"]))
+    title = what.title.partition("(")[0] or what.title
+    return Asked(
+        title if count is None else f"{count} x {title}",
+        {q: d.chain.at(given) for q, d in found.items()},
+        {q: what.unit(q) for q in QUANTITIES},
+        cuts,
+        found["flops"].every_cut,
+        _open(what.conditions, given),
+    )
+
+
+def _check_numbers(missing: Iterable[str]) -> None:
+    if names := sorted(missing):
+        msg = f"no number for {one_of(names)}; the best cuts need numbers for all sizes"
+        raise UndefinedSizeError(msg)
 
 
 def _open(conditions: Sequence[Condition], sizes: Mapping[str, Size]) -> tuple[Condition, ...]:
@@ -131,9 +131,9 @@ def _open(conditions: Sequence[Condition], sizes: Mapping[str, Size]) -> tuple[C
     return tuple(out)
 
 
-def _chain_of_stages(what: Any, layers: Any) -> tuple[str, Chain]:
+def _chain_of_stages(what: Any, layers: Size | None) -> tuple[str, Chain]:
     if isinstance(what, Stage):
-        times = as_size(1 if layers is None else layers, "layers")
+        times = 1 if layers is None else layers
         return f"{times} x {what.name or 'stage'}", Chain((Run(what, times),))
     stages = list(what) if isinstance(what, Sequence) and not isinstance(what, str) else []
     if not stages or not all(isinstance(s, Stage) for s in stages):
