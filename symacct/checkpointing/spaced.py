@@ -19,12 +19,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import NamedTuple
 
 from symacct.checkpointing.chain import Run, Stage, between, joined, repeated, unrolled
 from symacct.checkpointing.plan import Builder, larger
 from symacct.errors import SizeError
 from symacct.expr import Expr, Poly, add, at_most, divide, log2, multiply, sqrt
 from symacct.graph import Condition
+
+
+class Told(NamedTuple):
+    """What a strategy did, in words, and what must hold."""
+
+    text: str
+    conditions: list[Condition]
+
 
 Segment = tuple[Stage, Expr]
 """A segment as one stage, and how many such follow each other."""
@@ -66,14 +76,18 @@ def _divided(runs: Sequence[Run], k: Expr) -> Iterator[Segment]:
     yield repeated(rest.stage, k), add((divide(total, k), -1))
 
 
-def every(build: Builder, runs: Sequence[Run], k: Expr) -> list[Condition]:
-    """Recompute segments of k stages; return what must hold."""
+def every(build: Builder, runs: Sequence[Run], k: Expr) -> Told:
+    """Recompute segments of k stages."""
+    total = add(r.times for r in runs)
+    if isinstance(k, int) and isinstance(total, int) and k > total:
+        msg = f"segments of {k} of {total} blocks; k is at most {total}"
+        raise SizeError(msg)
     for segment, times in segments(runs, k):
         build.recompute(segment, times)
-    total = add(r.times for r in runs)
-    if isinstance(k, int) and (k == 1 or isinstance(total, int)):
-        return []
-    return [Condition("divides", k, total)]
+    if k == 1:
+        return Told("every block is recomputed", [])
+    whole = isinstance(k, int) and isinstance(total, int)
+    return Told(f"segments of {k} blocks", [] if whole else [Condition("divides", k, total)])
 
 
 def square_root(total: Expr) -> Expr:
@@ -113,15 +127,16 @@ def best_spacing(run: Run) -> Expr:
     return sqrt(ratio)
 
 
-def nested(build: Builder, runs: Sequence[Run]) -> list[Condition]:
-    """Recompute halves of halves; return what must hold."""
+def nested(build: Builder, runs: Sequence[Run]) -> Told:
+    """Recompute halves, and in each the halves of it."""
+    told = "halves of halves of the blocks, down to one block"
     total = add(r.times for r in runs)
     if isinstance(total, int):
         stages = unrolled(runs)
         halves = [stages] if total == 1 else [stages[: total // 2], stages[total // 2 :]]
         for half in halves:
             build.nest(joined(half), 1, *_region(build, half))
-        return []
+        return Told(told, [])
     if len(runs) > 1:
         msg = "halves of unequal stages: give a number for how many stages there are"
         raise SizeError(msg)
@@ -132,7 +147,7 @@ def nested(build: Builder, runs: Sequence[Run]) -> list[Condition]:
         forward = divide(forward, 2)
     transient = add((multiply(levels, stage.boundary), stage.residual))
     build.nest(repeated(stage, size), 2, transient, add((forward, multiply(size, build.rerun(stage)))))
-    return [Condition("divides", 1, log2(total))]
+    return Told(told, [Condition("divides", 1, log2(total))])
 
 
 def _region(build: Builder, stages: Sequence[Stage]) -> tuple[Expr, Expr]:
@@ -147,7 +162,7 @@ def _region(build: Builder, stages: Sequence[Stage]) -> tuple[Expr, Expr]:
     return larger(first, later), add((forward, again_first, again_second))
 
 
-def only_input(build: Builder, runs: Sequence[Run]) -> list[Condition]:
+def only_input(build: Builder, runs: Sequence[Run]) -> Told:
     """Hold the first tensor alone and run from it to every stage: n*(n - 1)/2 stages, and each once to its last tensor.
 
     Raises
@@ -159,15 +174,14 @@ def only_input(build: Builder, runs: Sequence[Run]) -> list[Condition]:
     total = add(r.times for r in runs)
     if len(runs) == 1:
         stage = runs[0].stage
-        before = divide(multiply(total, add((total, -1))), 2)
-        work = add((multiply(before, stage.flops), multiply(total, build.rerun(stage))))
+        before = multiply(stage.flops, divide(multiply(total, add((total, -1))), 2))
+        work = add((before, multiply(total, build.rerun(stage))))
         back = stage.residual if total == 1 else add((stage.boundary, stage.residual))
-        build.nest(repeated(stage, total), 1, back, work)
-        return []
-    stages = unrolled(runs)
-    work = add(add((multiply(len(stages) - 1 - i, s.flops), build.rerun(s))) for i, s in enumerate(stages))
-    back = stages[0].residual
-    for stage in stages[1:]:
-        back = larger(back, add((stage.boundary, stage.residual)))
-    build.nest(joined(stages), 1, back, work)
-    return []
+        whole = repeated(stage, total)
+    else:
+        stages = unrolled(runs)
+        work = add(add((multiply(len(stages) - 1 - i, s.flops), build.rerun(s))) for i, s in enumerate(stages))
+        back = reduce(larger, (add((s.boundary, s.residual)) for s in stages[1:]), stages[0].residual)
+        whole = joined(stages)
+    build.nest(whole, 1, back, work)
+    return Told("every block is recomputed from the input of the first", [])

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from symacct.checkpointing.chain import Chain, Run, unrolled
 from symacct.checkpointing.least import least_spacing
 from symacct.checkpointing.numbers import Numbers
 from symacct.checkpointing.plan import Builder, Part
-from symacct.checkpointing.spaced import best_spacing, every, nested, only_input, square_root
+from symacct.checkpointing.spaced import Told, best_spacing, every, nested, only_input, square_root
 from symacct.errors import ConventionError, SizeError, nearest, one_of
 from symacct.expr import Expr, Poly, add
 from symacct.graph import Condition
-
-
-class Told(NamedTuple):
-    """What a strategy did, in words, and what must hold."""
-
-    text: str
-    conditions: list[Condition]
-
 
 Strategy: TypeAlias = Callable[[Builder, Sequence[Run]], Told]
 
@@ -35,20 +28,12 @@ def none(build: Builder, runs: Sequence[Run]) -> Told:
 
 def every_k(k: Expr) -> Strategy:
     """Recompute segments of k blocks."""
-
-    def spaced(build: Builder, runs: Sequence[Run]) -> Told:
-        total = add(r.times for r in runs)
-        if isinstance(k, int) and isinstance(total, int) and k > total:
-            msg = f"segments of {k} of {total} blocks; k is at most {total}"
-            raise SizeError(msg)
-        return Told("every block is recomputed" if k == 1 else f"segments of {k} blocks", every(build, runs, k))
-
-    return spaced
+    return partial(every, k=k)
 
 
 def root_spaced(build: Builder, runs: Sequence[Run]) -> Told:
     """Recompute segments of sqrt(n) of n blocks."""
-    return every_k(square_root(add(r.times for r in runs)))(build, runs)
+    return every(build, runs, square_root(add(r.times for r in runs)))
 
 
 def even(build: Builder, runs: Sequence[Run]) -> Told:
@@ -56,24 +41,13 @@ def even(build: Builder, runs: Sequence[Run]) -> Told:
     names = {n for run in runs for n in run.stage.names}
     if not names and all(type(r.times) is int for r in runs):
         numbers = Numbers(unrolled(runs), 0, early_stop=build.early_stop)
-        return every_k(least_spacing(numbers))(build, runs)
+        return every(build, runs, least_spacing(numbers))
     if len(runs) > 1:
         msg = f"the best spacing of unequal blocks needs numbers: give a size to each of {one_of(sorted(names))}"
         raise SizeError(msg)
     k = best_spacing(runs[0])
-    text, conditions = every_k(k)(build, runs)
+    text, conditions = every(build, runs, k)
     return Told(text, [*conditions, *([Condition("at_least", k, 1)] if isinstance(k, Poly) else [])])
-
-
-def recursive(build: Builder, runs: Sequence[Run]) -> Told:
-    """Recompute halves, and in each the halves of it."""
-    return Told("halves of halves of the blocks, down to one block", nested(build, runs))
-
-
-def from_input(build: Builder, runs: Sequence[Run]) -> Told:
-    """Recompute every block from the first one's input."""
-    only_input(build, runs)
-    return Told("every block is recomputed from the input of the first", [])
 
 
 STRATEGIES: Mapping[str, Strategy] = {
@@ -81,8 +55,8 @@ STRATEGIES: Mapping[str, Strategy] = {
     "block": every_k(1),
     "sqrt": root_spaced,
     "even": even,
-    "recursive": recursive,
-    "input": from_input,
+    "recursive": nested,
+    "input": only_input,
 }
 
 

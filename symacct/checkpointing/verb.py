@@ -14,7 +14,8 @@ from symacct.checkpointing.frontier import fewest
 from symacct.checkpointing.least import least_budget
 from symacct.checkpointing.numbers import Cut, Numbers, follow
 from symacct.checkpointing.plan import Builder, Part, again
-from symacct.checkpointing.strategies import Strategy, Told, every_k, laid_out, none, strategy_of
+from symacct.checkpointing.spaced import Told
+from symacct.checkpointing.strategies import Strategy, every_k, laid_out, none, strategy_of
 from symacct.errors import ConventionError, SizeError
 from symacct.expr import Number, Poly, as_size
 from symacct.memory.amounts import amount
