@@ -80,32 +80,36 @@ def asked_of(
         msg = f"unknown device {device!r} of what is kept; known: {one_of(DEVICES)}"
         raise ConventionError(msg)
     count = None if layers is None else as_size(layers, "layers")
-    if not isinstance(what, Account):
-        if drop_scores:
-            raise SizeError("only of an account it is known where attention scores are made; give stages without them")
-        title, chain = _chain_of_stages(what, count)
-        given = collect_sizes(sizes, axes or {}, tuple(sorted(chain.names)))
-        chain = chain.at(given)
-        _check_numbers(chain.names if in_numbers else ())
-        return Asked(title, {"flops": chain}, {"flops": "FLOP"}, (), exact=True)
-    known = tuple(dict.fromkeys([*what.names, *names_in(1 if count is None else count)]))
-    given = collect_sizes(sizes, axes or {}, known)
-    _check_numbers({m for n in known for m in (names_in(given[n]) if n in given else [n])} if in_numbers else ())
-    if count is not None:
-        count = as_times(substitute(count, given))
-    how = {"layers": count, "device": device, "drop_scores": drop_scores, "sizes": given, "inside": in_numbers}
-    found = {q: chain_of(what, q, wrt, **how) for q in QUANTITIES}  # type: ignore[arg-type]
-    blocks = "the turns of a repeat" if count is None else f"{count} blocks like this one"
-    where = f"between {blocks}{' and inside them' if in_numbers else ''}"
-    cuts = (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}")
-    title = what.title.partition("(")[0] or what.title
+    if isinstance(what, Account):
+        known = tuple(dict.fromkeys([*what.names, *names_in(1 if count is None else count)]))
+        given = collect_sizes(sizes, axes or {}, known)
+        if in_numbers:
+            _check_numbers({m for n in known for m in (names_in(given[n]) if n in given else [n])})
+        count = None if count is None else as_times(substitute(count, given))
+        return _of_account(what, wrt, count, given, device=device, drop_scores=drop_scores, inside=in_numbers)
+    if drop_scores:
+        raise SizeError("only of an account it is known where attention scores are made; give stages without them")
+    title, chain = _chain_of_stages(what, count)
+    chain = chain.at(collect_sizes(sizes, axes or {}, tuple(sorted(chain.names))))
+    if in_numbers:
+        _check_numbers(chain.names)
+    return Asked(title, {"flops": chain}, {"flops": "FLOP"}, (), exact=True)
+
+
+def _of_account(
+    account: Account, wrt: Sequence[str] | None, layers: Size | None, sizes: Mapping[str, Size], **how: Any
+) -> Asked:
+    found = {q: chain_of(account, q, wrt, layers=layers, sizes=sizes, **how) for q in QUANTITIES}
+    blocks = "the turns of a repeat" if layers is None else f"{layers} blocks like this one"
+    device, where = how["device"], f"between {blocks}{' and inside them' if how['inside'] else ''}"
+    title = account.title.partition("(")[0] or account.title
     return Asked(
-        title if count is None else f"{count} x {title}",
-        {q: d.chain.at(given) for q, d in found.items()},
-        {q: what.unit(q) for q in QUANTITIES},
-        cuts,
+        title if layers is None else f"{layers} x {title}",
+        {q: d.chain.at(sizes) for q, d in found.items()},
+        {q: account.unit(q) for q in QUANTITIES},
+        (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}"),
         found["flops"].every_cut,
-        _open(what.conditions, given),
+        _open(account.conditions, sizes),
     )
 
 
