@@ -13,14 +13,14 @@ import symacct as sa
 from symacct.measuring import Measurement
 from verify.timings import estimator, findings, predictions, report
 from verify.timings.cases import CASES, SHARES, Case
-from verify.timings.points import Point, fixed_digest, points
+from verify.timings.points import Point, Taken, fixed_digest, points
 
 CACHE = 2**20
 NAMES = {case.name: case for case in CASES}
 
 
-def took(seconds: float, *others: float) -> Measurement:
-    return Measurement((seconds, *others), "cpu", cold=True)
+def took(*samples: float) -> Taken:
+    return Taken([Measurement(samples, "cpu", cold=True)])
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +45,42 @@ def test_every_operation_is_accounted_for(case: Case) -> None:
     assert account.total("bytes") != 0
 
 
-def test_half_is_kept_back_and_always_the_same(grid: list[Point]) -> None:
-    for name in ("relu", "square", "linear"):
+def test_every_other_size_is_kept_back(grid: list[Point]) -> None:
+    for name in {p.case.name for p in grid}:
         mine = [p for p in grid if p.case.name == name]
-        assert sum(p.held_back for p in mine) == len(mine) // 2
-    kept = sorted(p.key for p in grid if p.held_back and p.case.name == "square")
-    assert kept == ["square fp32 n=450", "square fp32 n=650", "square fp32 n=900"]
+        sizes = [p.sizes[p.case.free] for p in mine]
+        assert sizes == sorted(sizes)
+        assert [p.held_back for p in mine] == [False, True] * (len(mine) // 2)
+
+
+def test_the_quietest_round_counts() -> None:
+    rounds = [Measurement(samples, "cpu", cold=True) for samples in ((4.0, 9.0), (2.0, 3.0), (5.0, 5.0))]
+    one = Taken(rounds)
+    assert (one.seconds, one.spread) == (2.5, pytest.approx(0.5 / 2.5))
+    assert one.apart == 1.0
+
+
+def test_rounds_go_through_all_points_and_what_does_not_run_is_left_out(
+    grid: list[Point], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rich.console import Console
+
+    from verify.timings import __main__ as timings
+
+    mine, ran = [p for p in grid if p.case.name == "relu"][:3], []
+
+    def run(point: Point, _device: str, seconds: float) -> Measurement:
+        ran.append(point.key)
+        if point is mine[1]:
+            raise RuntimeError("out of memory")
+        return Measurement((seconds * len(ran),), "cpu", cold=True)
+
+    monkeypatch.setattr(timings, "run", run)
+    monkeypatch.setattr(timings, "ROUNDS", 2)
+    with (console := Console(quiet=True)).capture():
+        taken = timings.measured(mine, "cpu", 1.0, console)
+    assert ran == [mine[0].key, mine[1].key, mine[2].key, mine[0].key, mine[2].key]
+    assert {key: t.seconds for key, t in taken.items()} == {mine[0].key: 0.5, mine[2].key: 1.5}
 
 
 def test_predictions_follow_the_factor_of_the_open_half(grid: list[Point]) -> None:
@@ -62,8 +92,8 @@ def test_predictions_follow_the_factor_of_the_open_half(grid: list[Point]) -> No
 
 
 def test_a_factor_goes_over_from_one_open_point_to_the_next() -> None:
-    known = [(0.0, 1.0), (2.0, 3.0)]
-    assert [predictions._between(x, known) for x in (-1.0, 0.0, 0.5, 1.0, 2.0, 9.0)] == [1.0, 1.0, 1.5, 2.0, 3.0, 3.0]
+    known = [(0.0, 1.0), (2.0, 4.0), (3.0, 1.0)]
+    assert [predictions._between(x, known) for x in (-1.0, 0.0, 1.0, 2.0, 2.5, 9.0)] == [1.0, 1.0, 2.0, 4.0, 2.0, 1.0]
 
 
 def test_an_operation_without_open_points_takes_its_familys_factor(grid: list[Point]) -> None:
@@ -108,14 +138,42 @@ def test_a_time_below_the_bound_is_a_violation(grid: list[Point]) -> None:
     assert violation["ratio"] == pytest.approx(0.94)
 
 
-def test_growth_tells_the_side_of_the_ridge(grid: list[Point]) -> None:
-    mine = [p for p in grid if p.case.name == "linear"]
-    assert {p.bound for p in mine} == {"memory", "compute"}
-    right = {p.key: took(p.seconds) for p in mine}
-    found = findings.growths(mine, right)
-    assert found["checked"] == found["confirmed"] > 3
-    wrong = {p.key: took(p.bytes if p.bound == "compute" else p.flops) for p in mine}
-    assert findings.growths(mine, wrong)["confirmed"] == 0
+class TestGrowth:
+    """On `linear`, whose ridge on an H100 in fp32 is at b = 41: work grows as b, the bytes hardly at all."""
+
+    @pytest.fixture
+    def line(self, grid: list[Point]) -> list[Point]:
+        return [p for p in grid if p.case.name == "linear"]
+
+    def test_what_the_roofline_says_is_confirmed_but_near_the_ridge(self, line: list[Point]) -> None:
+        found = findings.growths(line, {p.key: took(p.seconds) for p in line})
+        sides = {(s["from"].split()[2], s["verdict"]) for s in found["steps"]}
+        assert {("b=1", "confirmed"), ("b=128", "confirmed"), ("b=24", "near the ridge")} <= sides
+        assert found["refuted"] == found["not_told"]["within the spread"] == 0
+        assert found["confirmed"] + found["not_told"]["near the ridge"] == len(found["steps"])
+
+    def test_the_other_growth_refutes(self, line: list[Point]) -> None:
+        wrong = {p.key: took(p.seconds * (1 + i % 2 / 1.5 if p.bound == "memory" else 1)) for i, p in enumerate(line)}
+        (one, *_) = findings.growths(line, wrong)["steps"]
+        assert (one["predicted"], one["grows_like"], one["verdict"]) == ("memory", "compute", "refuted")
+        flat = {p.key: took(1.5 * line[-2].seconds) for p in line}
+        assert findings.growths(line[-2:], flat)["refuted"] == 1
+
+    def test_what_takes_more_than_twice_the_roof_is_bound_by_neither(self, line: list[Point]) -> None:
+        found = findings.growths(line[-2:], {p.key: took(2.1 * p.seconds) for p in line})
+        assert found["not_told"] == {"near the ridge": 0, "far from the roof": 1, "within the spread": 0}
+
+    def test_within_the_spread_nothing_is_told(self, line: list[Point]) -> None:
+        a, b = line[-2:]
+        middle = took(1.42 * a.seconds)
+        exact = findings.growths([a, b], {a.key: took(a.seconds), b.key: middle})
+        assert exact["not_told"]["within the spread"] == 0
+        wide = took(0.9 * a.seconds, a.seconds, 1.1 * a.seconds)
+        assert findings.growths([a, b], {a.key: wide, b.key: middle})["not_told"]["within the spread"] == 1
+
+    def test_where_work_and_bytes_grow_alike_there_is_no_step(self, grid: list[Point]) -> None:
+        mine = [p for p in grid if p.case.name == "relu"]
+        assert findings.growths(mine, {p.key: took(p.seconds) for p in mine})["steps"] == []
 
 
 def test_the_corner_of_measured_times(grid: list[Point]) -> None:
@@ -148,7 +206,7 @@ def test_page_and_pictures(grid: list[Point], tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     best = predictions.at_best(grid, 0.0)
     taken = {p.key: took(2 * p.seconds + 1e-4) for p in grid}
-    medians = timings.medians(taken)
+    medians = timings.seconds_of(taken)
     guessed = predictions.predicted(grid, best, medians)
     found: dict[str, Any] = {
         "device": "a made up machine",
@@ -157,7 +215,8 @@ def test_page_and_pictures(grid: list[Point], tmp_path: Path, monkeypatch: pytes
         "operations": 5,
         "points_measured": len(taken),
         "digest": fixed_digest(guessed),
-        "middle_spread": findings.middle_spread(taken),
+        "rounds": 1,
+        "noise": findings.noise(taken),
         **timings.by_family(grid, best, guessed, medians),
         "bound_below_measured": findings.below(grid, taken, CACHE, 0.05),
         "growth": findings.growths(grid, taken),

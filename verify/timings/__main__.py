@@ -1,8 +1,8 @@
-"""Predicted against measured times on the device at hand: `python -m verify.timings`, on an idle machine, < 5 minutes.
+"""Predicted against measured times on the device at hand: `python -m verify.timings`, on an idle machine, < 6 minutes.
 
-The device is calibrated; half of a stated grid of operations and sizes is measured; the times of the other half, which
-is chosen by a hash, are predicted and a digest of them is kept; then that half is measured too. Nothing fails by the
-clock: the run writes verify/results/<device>.json, a page and two pictures, which say what was reached.
+The device is calibrated; every other size of a stated grid of operations is measured; the times of those between are
+predicted and a digest of them is kept; then these are measured too. Each half is measured in several rounds. Nothing
+fails by the clock: the run writes verify/results/<device>.json, a page and two pictures, which say what was reached.
 """
 
 from __future__ import annotations
@@ -26,24 +26,30 @@ from symacct.measuring.calibration import Calibration
 from symacct.measuring.clock import clock_of, import_torch
 from verify.timings import estimator, findings, predictions, report
 from verify.timings.cases import CASES
-from verify.timings.points import Point, fixed_digest, points, run
+from verify.timings.points import Point, Taken, fixed_digest, points, run
 
 KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**34), "SYMACCT_TIMINGS": "1"}
 """Without these a CPU's large outputs are fresh pages at every call, and zeroing them takes longer than the operation;
 a GPU's allocator keeps its memory anyhow."""
 
 
-def measured(several: Sequence[Point], device: str, seconds: float, console: Console) -> dict[str, Measurement]:
-    """Run points one after the other; what does not fit or does not run is said and left out."""
+ROUNDS = 3
+
+
+def measured(several: Sequence[Point], device: str, seconds: float, console: Console) -> dict[str, Taken]:
+    """Run all points one after the other, in several rounds; what does not fit or does not run is said and left out."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    out = {}
+    rounds: dict[str, list[Measurement]] = {}
+    left = list(several)
     with Progress(*columns, console=console, transient=True) as progress:
-        for point in progress.track(several, description="timings"):
-            try:
-                out[point.key] = run(point, device, seconds)
-            except RuntimeError as error:
-                console.print(f"not run: {point.key}: {str(error).splitlines()[0]}")
-    return out
+        for i in range(ROUNDS):
+            for point in progress.track(list(left), description=f"round {i + 1} of {ROUNDS}"):
+                try:
+                    rounds.setdefault(point.key, []).append(run(point, device, seconds / ROUNDS))
+                except RuntimeError as error:
+                    console.print(f"not run: {point.key}: {str(error).splitlines()[0]}")
+                    left.remove(point)
+    return {point.key: Taken(rounds[point.key]) for point in left}
 
 
 def by_family(
@@ -58,17 +64,24 @@ def by_family(
     }
 
 
-def why_not_more(found: Mapping[str, Any], quiet: float) -> str:
+def why_not_more(found: Mapping[str, Any], apart: float) -> str:
     """Say what stands between the errors and the goal."""
     missed = [n for n, e in found["families"].items() if not e["predicted"]["reached"]]
     if not missed:
         return "the goal was reached in every family."
-    noise = f"half of the measurements have a spread above {quiet:.1%}, which no prediction undercuts; "
+    busy = f"of half of the points a round takes {apart:.0%} more than the quietest, so something else ran besides; "
     return (
-        f"missed in {', '.join(missed)}: {noise if quiet > 0.05 else ''}a roofline knows neither how well a library's "
+        f"missed in {', '.join(missed)}: {busy if apart > 0.05 else ''}a roofline knows neither how well a library's "
         "kernel fits a shape nor what it costs before its first byte; between open points the factor is taken to go "
         "over smoothly, which it does not where a library changes its kernel."
     )
+
+
+def slack(calibration: Calibration, dtype: str) -> float:
+    """Return the widest spread of the rates that the bounds of a format divide by."""
+    device = calibration.device
+    peaks = (device.peak(dtype), device.peak("fp32", engine="vector"))
+    return max(f.spread or 0.0 for f in (*(p.dense[0] for p in peaks), device.bandwidths[0]))
 
 
 def run_all(device: str, dtype: str, seconds: float, console: Console) -> None:
@@ -82,12 +95,12 @@ def run_all(device: str, dtype: str, seconds: float, console: Console) -> None:
     grid = points(CASES, roofs, clock.device, dtype, clock.cache)
     best = predictions.at_best(grid, calibration.launch)
     taken = measured([p for p in grid if not p.held_back], device, seconds, console)
-    guessed = predictions.predicted(grid, best, medians(taken))
+    guessed = predictions.predicted(grid, best, seconds_of(taken))
     digest = fixed_digest(guessed)
     console.print(f"predictions of {len(guessed)} points are fixed: {digest}")
     taken |= measured([p for p in grid if p.held_back], device, seconds, console)
     theirs, status = estimator.estimates(grid, clock.device)
-    off = predictions.errors(grid, theirs, medians(taken))[0].to_json() if theirs else None
+    off = predictions.errors(grid, theirs, seconds_of(taken))[0].to_json() if theirs else None
     turn = roofline_turn(calibration, dtype)
     found = {
         "device": calibration.device.title,
@@ -98,9 +111,10 @@ def run_all(device: str, dtype: str, seconds: float, console: Console) -> None:
         "operations": len(CASES),
         "points_measured": len(taken),
         "digest": digest,
-        "middle_spread": findings.middle_spread(taken),
-        **by_family(grid, best, guessed, medians(taken)),
-        "bound_below_measured": findings.below(grid, taken, clock.cache, calibration.spread),
+        "rounds": ROUNDS,
+        "noise": findings.noise(taken),
+        **by_family(grid, best, guessed, seconds_of(taken)),
+        "bound_below_measured": findings.below(grid, taken, clock.cache, slack(calibration, dtype)),
         "growth": findings.growths(grid, taken),
         "turning": findings.turning(grid, taken, turn),
         "relu_and_gelu": findings.same_time(grid, taken, clock.device),
@@ -124,7 +138,7 @@ def slug(calibration: Calibration) -> str:
 
 def publish(name: str, found: dict[str, Any], rows: list[dict[str, Any]], console: Console) -> None:
     """Write the results, and print the page."""
-    found["why_not_more"] = why_not_more(found, found["middle_spread"])
+    found["why_not_more"] = why_not_more(found, found["noise"]["apart"])
     page = report.page(name, found)
     report.write(name, {**found, "points": rows}, page)
     report.draw(report.RESULTS / f"{name}-times.svg", f"Times on {found['device']}", rows)
@@ -132,8 +146,8 @@ def publish(name: str, found: dict[str, Any], rows: list[dict[str, Any]], consol
     console.print(page, markup=False)
 
 
-def medians(taken: Mapping[str, Measurement]) -> dict[str, float]:
-    return {key: m.median for key, m in taken.items()}
+def seconds_of(taken: Mapping[str, Taken]) -> dict[str, float]:
+    return {key: t.seconds for key, t in taken.items()}
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

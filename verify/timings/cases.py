@@ -178,7 +178,7 @@ def scores(q: "b h s k", k: "b h s k", v: "b h s k"):
 
 
 ROW = {"d": 1000}
-LINEAR_ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+LINEAR_ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 LARGE_ROWS = (1, 8, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
 
@@ -199,16 +199,19 @@ CASES: Sequence[Case] = (
     Case("vectors", "dot", dot, "n", {}),
     Case("vectors", "outer", outer, "n", {"m": 3000}),
     Case("vectors", "matrix_vector", matrix_vector, "n", {"m": 4000}),
-    Case("products", "square", square, "n", {}, (200, 300, 450, 650, 900, 1250), (1000, 1500, 2300, 3400, 5000, 7500)),
+    Case(
+        "products", "square", square, "n", {},
+        (200, 300, 450, 650, 900, 1250, 1750, 2500), (1000, 1500, 2300, 3400, 5000, 7500),
+    ),
     Case("products", "linear", linear, "b", {"d": 4096, "k": 4096}, LINEAR_ROWS, LARGE_ROWS),
     Case("products", "batched", batched, "g", {"n": 128}, (10, 30, 80, 200, 350), (100, 300, 1000, 3000, 9000)),
     Case(
         "convolution", "conv", conv, "b", {"c": 32, "o": 48, "h": 56, "w": 56},
-        (1, 2, 3, 5, 8, 12), (16, 32, 64, 128, 256, 512),
+        (1, 2, 3, 5, 8, 12, 18), (16, 32, 64, 128, 256, 512),
     ),
     Case(
         "attention", "attention", attention, "s", {"b": 1, "h": 8, "k": 64},
-        (128, 256, 400, 700, 1000, 1400), (1024, 2048, 3000, 4096, 6000, 8192),
+        (128, 256, 400, 700, 1000, 1400, 2000), (1024, 2048, 3000, 4096, 6000, 8192),
     ),
     Case(
         "graphs", "mlp", mlp, "b", {"d": 1024, "f": 4096},

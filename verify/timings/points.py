@@ -1,10 +1,15 @@
-"""One operation at one size: what a roofline says of it, and how long it took; half of the points are kept back."""
+"""One operation at one size: what a roofline says of it, and how long it took; half of the points are kept back.
+
+Every other size of an operation is kept back, the smallest is open: a prediction lies between two sizes that were
+measured, or beyond the largest of them.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from symacct.accounting.roofline import Roofline
@@ -26,6 +31,8 @@ class Point:
     seconds: float
     """At best: every kernel takes what its longest part takes."""
     bound: str
+    over_ridge: float
+    """Seconds of computing over those of moving: the intensity as a multiple of the ridge."""
     flops: float
     bytes: float
     kernels: int
@@ -37,28 +44,56 @@ class Point:
         return f"{self.case.name} {self.dtype} {told}"
 
 
+@dataclass(frozen=True)
+class Taken:
+    """One point measured in several rounds, with all others between them; the quietest counts.
+
+    What else runs on a machine only ever adds to a time, and for seconds on end: for all samples of one round.
+    """
+
+    rounds: Sequence[Measurement]
+
+    @property
+    def quietest(self) -> Measurement:
+        return min(self.rounds, key=lambda m: m.median)
+
+    @property
+    def seconds(self) -> float:
+        return self.quietest.median
+
+    @property
+    def spread(self) -> float:
+        return self.quietest.spread
+
+    @property
+    def apart(self) -> float:
+        """By what share the round in the middle lies above the quietest."""
+        return median(m.median for m in self.rounds) / self.seconds - 1
+
+
 def points(cases: Iterable[Case], roofs: Mapping[str, Roofline], device: str, dtype: str, cache: int) -> list[Point]:
-    """Return every point of the grid; of each operation every other one is kept back, in the order of a hash."""
-    out = []
-    for case in cases:
-        mine = [_point(case, sizes, roofs[case.name], dtype) for sizes in case.sizes(device, dtype, cache)]
-        order = sorted(mine, key=lambda p: hashlib.sha256(p.key.encode()).hexdigest())
-        back = {p.key for p in order[1::2]}
-        out += [Point(**{**vars(p), "held_back": p.key in back}) for p in mine]
-    return out
+    """Return every point of the grid, the sizes of an operation in order; every other one is kept back."""
+    return [
+        _point(case, sizes, roofs[case.name], dtype, held_back=i % 2 == 1)
+        for case in cases
+        for i, sizes in enumerate(case.sizes(device, dtype, cache))
+    ]
 
 
-def _point(case: Case, sizes: Mapping[str, int], roof: Roofline, dtype: str) -> Point:
+def _point(case: Case, sizes: Mapping[str, int], roof: Roofline, dtype: str, *, held_back: bool) -> Point:
     at = roof.at(sizes=sizes)
+    matrix, vector, memory, _ = (sum(lane) for lane in zip(*(k.times.lanes for k in at.kernels), strict=True))
     return Point(
         case,
         sizes,
         dtype,
-        float(at.overlapped),
-        at.bound,
-        sum(float(k.flops) for k in at.kernels),
-        sum(float(k.bytes) for k in at.kernels),
-        len(at.kernels),
+        seconds=float(at.overlapped),
+        bound=at.bound,
+        over_ridge=float(max(matrix, vector) / memory),
+        flops=sum(float(k.flops) for k in at.kernels),
+        bytes=sum(float(k.bytes) for k in at.kernels),
+        kernels=len(at.kernels),
+        held_back=held_back,
     )
 
 
@@ -66,7 +101,7 @@ def run(point: Point, device: str, seconds: float) -> Measurement:
     """Return how long the operation takes on random tensors, from cold caches."""
     graph = point.case.account(point.dtype).graph
     given = [_input(graph, i, point, device) for i in graph.inputs]
-    return measure(point.case.run, *given, cold=True, samples=25, seconds=seconds)
+    return measure(point.case.run, *given, cold=True, samples=9, seconds=seconds)
 
 
 def _input(graph: Any, i: int, point: Point, device: str) -> Any:

@@ -1,8 +1,8 @@
 """Predictions from a calibrated roofline, and how far they are off.
 
 `at_best` is the roofline alone. `predicted` multiplies it by what the open half of the points took against it: between
-two open points of an operation the factor goes over from one to the other, in the logarithm of the size; outside it
-stays what it is at the nearest. An operation without open points takes the middle factor of its family.
+two open points of an operation the factor is a power of the size, beyond them it stays what it is at the nearest. An
+operation without open points takes the middle factor of its family.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def _place(point: Point) -> float:
 
 
 def _between(place: float, known: Sequence[tuple[float, float]]) -> float:
-    """Return the factor at a place, straight between its neighbours."""
+    """Return the factor at a place; its logarithm is straight between its neighbours."""
     for (x0, y0), (x1, y1) in pairwise(known):
         if x0 <= place <= x1:
-            return y0 + (y1 - y0) * (place - x0) / (x1 - x0)
+            return y0 * (y1 / y0) ** ((place - x0) / (x1 - x0))
     return known[0][1] if place < known[0][0] else known[-1][1]
 
 

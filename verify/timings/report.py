@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from symacct.measuring import Measurement
 from symacct.plot.style import DASHES, FONT, GRID, INK, MARKERS, SERIES, SMALL, chart, save
-from verify.timings.points import Point
+from verify.timings.findings import NOT_TOLD
+from verify.timings.points import Point, Taken
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -24,7 +24,7 @@ def rows(
     points: Iterable[Point],
     best: Mapping[str, float],
     guessed: Mapping[str, float],
-    taken: Mapping[str, Measurement],
+    taken: Mapping[str, Taken],
 ) -> list[dict[str, Any]]:
     """Return one row a point that was measured."""
     return [
@@ -35,9 +35,10 @@ def rows(
             "bound": p.bound,
             "at_best": best[p.key],
             "predicted": guessed.get(p.key),
-            "measured": taken[p.key].median,
+            "measured": taken[p.key].seconds,
             "spread": taken[p.key].spread,
-            "doubts": list(taken[p.key].doubts),
+            "rounds": [m.median for m in taken[p.key].rounds],
+            "doubts": list(taken[p.key].quietest.doubts),
         }
         for p in points
         if p.key in taken
@@ -91,8 +92,10 @@ def page(name: str, found: Mapping[str, Any]) -> str:
     """Return the page of a device."""
     about = (
         f"`python -m verify.timings` with {found['software']}, {found['date']}: {found['points_measured']} points of "
-        f"{found['operations']} operations, of which half were kept back until the predictions were fixed (digest "
-        f"`{found['digest'][:16]}`). The middle spread of all measurements was {found['middle_spread']:.1%}."
+        f"{found['operations']} operations, of which every other size was kept back until the predictions were fixed "
+        f"(digest `{found['digest'][:16]}`). Each time is the median of the quietest of {found['rounds']} rounds; "
+        f"in the middle of the points its spread is {found['noise']['spread']:.1%}, and the middle round takes "
+        f"{found['noise']['apart']:.1%} more."
     )
     pictures = [f"![predicted and measured]({name}-times.svg)", f"![errors]({name}-errors.svg)"]
     parts = [
@@ -113,12 +116,17 @@ def _findings(found: Mapping[str, Any]) -> list[str]:
     share = f"{held} of {below['checked']} points that move more than four times the last cache"
     out = [f"- The bound lies below the measured time, within {below['within']:.1%}, for {share}."]
     out += [f"  - violated: {v['point']}, {v['ratio']:.2f} of the bound" for v in below["violations"]]
+    told = growth["confirmed"] + growth["refuted"]
     out.append(
-        f"- Times grow as the side of the ridge says in {growth['confirmed']} of {growth['checked']} steps from a size "
-        "to the next."
+        f"- Of {len(growth['steps'])} steps from a size to the next, {told} tell the side of the ridge by how the time "
+        f"grows: {growth['confirmed']} confirm it, {growth['refuted']} refute it."
     )
-    for w in growth["others"]:
-        out.append(f"  - {w['from']} to {w['to']}: {w['predicted']} bound as predicted, grows like {w['grows_like']}")
+    for w in growth["steps"]:
+        if w["verdict"] == "refuted":
+            out.append(
+                f"  - {w['from']} to {w['to']}: {w['predicted']} bound as predicted, grows like {w['grows_like']}"
+            )
+    out += [f"  - not told apart in {n}: {NOT_TOLD[reason]}" for reason, n in growth["not_told"].items() if n]
     if "ratio" in turn:
         told = (
             f"at b = {turn['predicted']} by the roofline; the corner of its measured times is at {turn['measured']:.1f}"
