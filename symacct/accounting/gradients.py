@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from symacct.accounting.pinned import with_gradients
 from symacct.graph import Graph
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     from symacct.backward import joint
 
     both = joint(account.graph, wrt)
+    both = both._replace(graph=with_gradients(both.graph, both.gradients, account.dtypes))
     said = assumption(account.graph, both, wrt)
 
     def under(graph: Graph, title: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from symacct.backward.branches import through_cond
 from symacct.backward.loops import through_repeat
 from symacct.backward.needs import Needs, wants
+from symacct.dtypes import BlockFormat, as_format
 from symacct.errors import GraphError, SymacctError
 from symacct.expr import Poly
 from symacct.graph import Op
@@ -44,7 +45,7 @@ def propagate(builder: Builder, needs: set[int], grads: Grads) -> None:
         builder.scope = op.scope
         for i, grad in zip(op.inputs, _gradients(builder, op, wanted, grads), strict=True):
             if grad is not None:
-                mine = _in_dtype(grad, builder.tensors[i].dtype)
+                mine = grad if "source" in op.attrs else _in_dtype(grad, builder.tensors[i].dtype)
                 grads[i] = grads[i] + mine if i in grads else mine
     builder.scope = ""
 
@@ -54,8 +55,13 @@ def _apply(kind: str, *tensors: Any, **attrs: Any) -> Any:
 
 
 def _in_dtype(grad: Symbolic, dtype: str | None) -> Symbolic:
-    """Return a gradient in the dtype of its tensor, as autograd does."""
-    return grad if grad.dtype == dtype else apply("cast", grad, dtype=dtype)
+    """Return a gradient in the dtype of its tensor, as autograd does; none is made in 8 bits and fewer."""
+    return grad if grad.dtype == dtype or _is_narrow(dtype) else apply("cast", grad, dtype=dtype)
+
+
+def _is_narrow(dtype: str | None) -> bool:
+    fmt = None if dtype is None else as_format(dtype)
+    return fmt is not None and (isinstance(fmt, BlockFormat) or fmt.stored_bits <= 8)
 
 
 def _gradients(builder: Builder, op: Op, wanted: Needs, grads: Grads) -> tuple[Symbolic | None, ...]:

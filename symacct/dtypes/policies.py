@@ -107,6 +107,25 @@ class Policy:
         """The format of what the optimizer updates: the master copy's where there is one."""
         return self._formats.get("master", self._formats["param"])
 
+    def with_param(self, own: AnyFormat | None) -> Policy:
+        """Return the policy for a parameter in a format of its own, None for none.
+
+        Its gradient and its state follow where the policy says nothing of them; in the format of the master copy it
+        needs none, and in that of the casts it is not cast.
+
+        Examples
+        --------
+        >>> own = policy_of("bf16-master").with_param(as_format("fp32"))
+        >>> own.has("master"), own.of("grad").name, own.of("state").name, own.of("act").name
+        (False, 'fp32', 'fp32', 'bf16')
+
+        """
+        if own is None or own == self.of("param"):
+            return self
+        spare = [role for role in ("master", "cast") if self.has(role) and self.of(role) == own]
+        roles = {"act": self.of("act"), "logits": self.of("logits"), **self.roles, **dict.fromkeys(spare), "param": own}
+        return Policy(self.name, roles, self.note)  # type: ignore[arg-type] # as_format takes formats too
+
 
 POLICIES: Mapping[str, Policy] = {
     policy.name: policy
@@ -132,8 +151,8 @@ POLICIES: Mapping[str, Policy] = {
         Policy(
             "amp",
             {"param": "fp32", "act": "bf16", "cast": "bf16"},
-            "torch.autocast: fp32 parameters, cast to bf16 for products, from forward to backward. "
-            "Activations as if all were bf16: fp32 results of norms and losses are not told apart",
+            "torch.autocast: fp32 parameters, cast to bf16 for products, once in a forward pass, and their gradients "
+            "back. Activations as if all were bf16: fp32 results of norms and losses are not told apart",
         ),
         Policy(
             "fp8",

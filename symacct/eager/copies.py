@@ -44,7 +44,7 @@ def copy(x: Any) -> Any:
     return x.clone(memory_format=torch.contiguous_format)
 
 
-def cast(x: Any, *, dtype: Any) -> Any:
+def cast(x: Any, *, dtype: Any, source: Any = None) -> Any:  # noqa: ARG001 # what a gradient is cast back to
     """Run a cast; None leaves the dtype to the tensor."""
     return x if dtype is None else x.to(torch_dtype(dtype))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
@@ -98,6 +98,15 @@ class Op(NamedTuple):
         if self.kind == "repeat":
             return (*self.attrs.get("first", ()), self.attrs["body"], *self.attrs.get("last", ()))
         return tuple(self.attrs["branches"]) if self.kind == "cond" else ()
+
+    def with_parts(self, change: Callable[[Graph], Graph]) -> Op:
+        """Return the operation with each graph inside changed."""
+        attrs = dict(self.attrs)
+        for name in attrs.keys() & {"first", "last", "branches"}:
+            attrs[name] = tuple(map(change, attrs[name]))
+        if "body" in attrs:
+            attrs["body"] = change(attrs["body"])
+        return self._replace(attrs=attrs)
 
     @property
     def label(self) -> str:

@@ -180,6 +180,7 @@ class Walk:
                 values[i] = value
                 alive.hold(value)
             alive.look((*path, at), alive)
+        self._leave(values, leaving.get(len(graph.ops) - 1, ()))
         out = [values.get(i, Slices()) for i in graph.outputs]
         for value in values.values():
             alive.drop(value)

@@ -75,8 +75,8 @@ class Ledger:
 
     @cached_property
     def besides(self) -> dict[Label, Expr]:
-        """What is alive in both passes besides what the graph holds: state, master copies, casts."""
-        return self.storages.lasting() | self.storages.casts()
+        """What is alive all the time besides what the graph holds: state, master copies, gradients that add up."""
+        return self.storages.lasting()
 
     @cached_property
     def walks(self) -> Walks:
@@ -98,9 +98,8 @@ class Ledger:
     def moments(self) -> list[Moment]:
         """What is alive after each operation, and in the update."""
         *inside, last = self.walks.moments()
-        casts = -add(self.storages.casts().values())
         updates = [
-            Moment((len(self.step.graph.ops) + k,), add((last.bytes, casts, *made.values())))
+            Moment((len(self.step.graph.ops) + k,), add((last.bytes, *made.values())))
             for k, made in enumerate(self.storages.temporaries())
         ]
         return [*inside, *updates]
@@ -116,9 +115,7 @@ class Ledger:
         after = path[0] - len(self.step.graph.ops) if path else -1
         inside = path if after < 0 else AFTER
         held = {**self.besides, **self.walks.held(inside)}
-        if after < 0:
-            return held
-        return {x: b for x, b in held.items() if x.role != "casts"} | self.storages.temporaries()[after]
+        return held if after < 0 else held | self.storages.temporaries()[after]
 
     @cached_property
     def held(self) -> Held:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from symacct.accounting import Formats
+from symacct.dtypes import AnyFormat, Policy
 from symacct.expr import Expr, Size, multiply, product
 from symacct.graph import Graph
 
 
 class Parameter(NamedTuple):
-    """A parameter: its name, the shape of one tensor, and how many such tensors there are."""
+    """A parameter: its name, the shape of one tensor, how many such tensors there are; a format that is its own."""
 
     name: str
     shape: tuple[Size, ...]
     copies: Expr = 1
+    dtype: AnyFormat | None = None
 
     @property
     def numel(self) -> Expr:
@@ -21,8 +24,10 @@ class Parameter(NamedTuple):
         return multiply(self.copies, product(self.shape))
 
 
-def parameters_of(graph: Graph) -> list[Parameter]:
+def parameters_of(graph: Graph, formats: Formats | None = None, policy: Policy | None = None) -> list[Parameter]:
     """Return the parameters of a graph; what a repeat takes by layers is that many tensors.
+
+    With `formats` and a `policy` those that these formats set apart from what the policy says have theirs.
 
     Examples
     --------
@@ -30,7 +35,7 @@ def parameters_of(graph: Graph) -> list[Parameter]:
     >>> def net(x: "b d", w: "L d d"):
     ...     return sa.repeat("L", lambda x, w: x @ w, x, xs=w)
     >>> parameters_of(sa.account(net, params=["w"]).graph)
-    [Parameter(name='w', shape=(d, d), copies=L)]
+    [Parameter(name='w', shape=(d, d), copies=L, dtype=None)]
 
     """
     out = []
@@ -39,7 +44,9 @@ def parameters_of(graph: Graph) -> list[Parameter]:
         if tensor.role == "param":
             stacked = _stacked(graph, i)
             copies = product(tensor.shape[:stacked])
-            out.append(Parameter(tensor.name, tensor.shape[stacked:], copies))
+            dtype = None if formats is None or policy is None else formats.of(tensor)
+            own = dtype if policy is not None and dtype != policy.of("param") else None
+            out.append(Parameter(tensor.name, tensor.shape[stacked:], copies, own))
     return out
 
 

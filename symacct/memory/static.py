@@ -54,6 +54,7 @@ def static_entries(
 
 def _kept(p: Parameter, optimizer: Optimizer, policy: Policy) -> Iterator[tuple[str, str, AnyFormat, tuple[Size, ...]]]:
     """Yield role, name, format and shape of what is kept for one tensor of a parameter."""
+    policy = policy.with_param(p.dtype)
     for role in ("param", "grad", "master"):
         if policy.has(role):
             yield role, role, policy.of(role), p.shape

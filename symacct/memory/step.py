@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from symacct.accounting import Formats
-from symacct.dtypes import AnyFormat, Policy, as_format, storage_bytes
+from symacct.dtypes import Policy, storage_bytes
 from symacct.expr import Expr, Size, add, evaluate, multiply
 from symacct.graph import Graph, Op, Tensor
 from symacct.memory.alive import Label, Storage, Value
+from symacct.memory.formats import logits_of
 from symacct.memory.parameters import Parameter, parameters_of
 from symacct.memory.static import format_of, static_entries
 from symacct.optimizers import Optimizer
-from symacct.rules import rule_of
 
 ROLES: Mapping[str, str] = {
     "parameters": "what the model computes with",
@@ -32,8 +32,6 @@ ROLES: Mapping[str, str] = {
 """What memory is for, in the order in which it is told."""
 
 STATIC = {"param": "parameters", "grad": "gradients", "master": "master copies", "state": "optimizer state"}
-LOSSES = ("cross_entropy", "nll_loss", "mse_loss")
-PRODUCTS = ("contraction", "convolution")
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Step:
     micro_batches
         How often the graph runs before an update.
     formats
-        Those of an account, where these say what format a tensor has and not the policy.
+        Those of an account, where it says what format a tensor has; else the policy does by role.
     """
 
     graph: Graph
@@ -71,13 +69,13 @@ class Step:
 
     @property
     def added_up(self) -> bool:
-        """Whether gradients are there all the time and new ones are added to them: several runs, or another format."""
-        return self.micro_batches != 1 or self.policy.of("grad") != self.policy.of("act")
+        """Whether gradients are there all the time and are added to: several runs, or another format than is made."""
+        return self.micro_batches != 1 or self.policy.of("grad") != self.policy.of("param")
 
     @property
     def parameters(self) -> list[Parameter]:
         """The parameters."""
-        return parameters_of(self.graph)
+        return parameters_of(self.graph, self.dtypes, self.policy)
 
     @property
     def trained(self) -> list[Parameter]:
@@ -85,15 +83,10 @@ class Step:
         names = {self.graph.tensors[i].name for i in self.gradients}
         return [p for p in self.parameters if p.name in names]
 
-    def format_of(self, tensor: Tensor, role: str) -> AnyFormat:
-        """Return the storage format of a tensor of the graph."""
-        if tensor.dtype is not None:
-            return as_format(tensor.dtype)
-        if self.formats is not None:
-            return self.formats.of(tensor)
-        if role == "parameters":
-            return self.policy.of("param")
-        return self.policy.of("logits" if role in ("logits", "results") else "act")
+    @property
+    def dtypes(self) -> Formats:
+        """The formats of the tensors of the graph."""
+        return self.formats or Formats(self.policy.of("act"), (("param", self.policy.of("param")),))
 
 
 class Storages:
@@ -102,6 +95,7 @@ class Storages:
     def __init__(self, step: Step, sizes: Mapping[str, Any] | None = None) -> None:
         self.step = step
         self.sizes = sizes
+        self.dtypes = step.dtypes
         self.modules = modules_of(step.graph)
         self.special = dict(_special(step))
         self.made: dict[int, tuple[Expr, Label]] = {}
@@ -125,7 +119,7 @@ class Storages:
         return out
 
     def _sized(self, tensor: Tensor, role: str, name: str, scope: str) -> tuple[Expr, Label]:
-        fmt = self.step.format_of(tensor, role)
+        fmt = self.dtypes.of(tensor)
         bytes = storage_bytes(fmt, () if _repeats_one(tensor) else tensor.shape)
         return self.number(bytes), Label(role, name, scope, fmt.name)
 
@@ -137,25 +131,11 @@ class Storages:
         """Return what is there all the time besides the parameters: state, master copies, gradients that add up."""
         step, out = self.step, dict[Label, Expr]()
         modules = {step.graph.tensors[i].name: scope for i, scope in self.modules.items()}
-        for e in static_entries(step.trained, step.optimizer or _NONE, step.policy):
+        for e in static_entries(step.trained, step.optimizer or NONE, step.policy):
             if e.role == "param" or (e.role == "grad" and not step.added_up):
                 continue
             name = e.parameter if e.name == e.role else f"{e.name} of {e.parameter}"
             out[Label(STATIC[e.role], name, modules.get(e.parameter, ""), e.dtype)] = self.number(e.bytes)
-        return out
-
-    def casts(self) -> dict[Label, Expr]:
-        """Return the copies that products read, of a policy that casts parameters for them."""
-        step, out = self.step, dict[Label, Expr]()
-        if not step.policy.has("cast"):
-            return out
-        read = multiplied(step.graph)
-        fmt = step.policy.of("cast")
-        for p in step.parameters:
-            if p.name in read:
-                scope = next(scope for i, scope in self.modules.items() if step.graph.tensors[i].name == p.name)
-                bytes = multiply(p.copies, storage_bytes(fmt, p.shape))
-                out[Label("casts", f"cast of {p.name}", scope, fmt.name)] = self.number(bytes)
         return out
 
     def temporaries(self) -> list[dict[Label, Expr]]:
@@ -170,7 +150,7 @@ class Storages:
             for buffer in step.optimizer.temporaries(step.kernel):
                 shape = buffer.shape(p.shape)
                 if shape is not None:
-                    fmt = format_of(buffer, step.policy)
+                    fmt = format_of(buffer, step.policy.with_param(p.dtype))
                     label = Label("temporaries", f"{buffer.name} for {p.name}", "", fmt.name)
                     bytes = multiply(p.copies if together else 1, storage_bytes(fmt, shape))
                     of_one[label] = add((of_one.get(label, 0), self.number(bytes)))
@@ -180,7 +160,7 @@ class Storages:
         return made or [{}]
 
 
-_NONE = Optimizer("none", (), None, {})
+NONE = Optimizer("none", (), None, {})
 
 
 def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
@@ -188,20 +168,29 @@ def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
     graph = step.graph
     gradients = set(step.gradients.values())
     told = {i: ("results", graph.tensors[i].name) for i in graph.outputs if i not in gradients}
-    losses = [op.inputs[0] for op in graph.ops if op.kind in LOSSES and op.phase == "fwd"]
-    losses += [op.inputs[0] for op in graph.ops if op.kind == "log_softmax" and op.outputs[0] in losses]
-    told |= {i: ("logits", graph.tensors[i].name) for i in losses}
+    told |= {i: ("logits", graph.tensors[i].name) for i in logits_of(graph)}
     told |= {
         made: ("gradients", f"gradient of {graph.tensors[i].name}")
         for i, made in step.gradients.items()
         if graph.tensors[i].role == "param"
     }
+    yield from _casts(graph)
     for op in graph.ops:
         for place, i in enumerate(op.outputs):
             if i in told and not (told[i][0] == "results" and place < op.attrs.get("carry", 0)):
                 for tensors, made in [(graph.tensors, i), *((g.tensors, g.outputs[place]) for g in op.parts)]:
                     owner = tensors[made].storage
                     yield id(tensors[made if owner is None else owner]), told[i]
+
+
+def _casts(graph: Graph) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield the copies of weights that products read, also inside repeats."""
+    for op in graph.ops:
+        if op.kind == "cast" and "source" in op.attrs:
+            copy = graph.tensors[op.outputs[0]]
+            yield id(copy), ("casts", copy.name)
+        for part in op.parts:
+            yield from _casts(part)
 
 
 def _repeats_one(tensor: Tensor) -> bool:
@@ -221,23 +210,3 @@ def modules_of(graph: Graph) -> dict[int, str]:
                 scope = f"{scope}/{within}" if scope and within else scope or within
             out.setdefault(i, scope)
     return out
-
-
-def multiplied(graph: Graph) -> set[str]:
-    """Return the names of the parameters that products of the forward pass read, views of them too."""
-    return {graph.tensors[i].name for i in _multiplied(graph) if graph.tensors[i].role == "param"}
-
-
-def _multiplied(graph: Graph) -> set[int]:
-    found: set[int] = set()
-    for op in graph.ops:
-        if op.phase != "fwd":
-            continue
-        if op.kind == "repeat":
-            body = op.attrs["body"]
-            inside = _multiplied(body)
-            found |= {i for i, within in zip(op.inputs, body.inputs, strict=True) if within in inside}
-        elif rule_of(op).family in PRODUCTS:
-            tensors = [graph.tensors[i] for i in op.inputs]
-            found |= {t.id if t.storage is None else t.storage for t in tensors}
-    return found

@@ -68,7 +68,7 @@ def timeline(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str,
     ledger.walks.profile(look)
     before, last = moments[-2][0], moments[-1][1]
     most = max(ledger.storages.temporaries(), key=lambda made: int(add(made.values())))  # type: ignore[arg-type]
-    moments[-1] = ("update" if whole.step.optimizer else before, {**last, **_by_role(most), "casts": 0})
+    moments[-1] = ("update" if whole.step.optimizer else before, {**last, **_by_role(most)})
     roles = {role: tuple(int(at.get(role, 0)) for _, at in moments) for role in ROLES}
     step = whole.step
     said = [

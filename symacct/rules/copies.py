@@ -136,8 +136,9 @@ def gradient_of_copy(b: Backward) -> tuple[Any, ...]:
 
 
 def gradient_of_cast(b: Backward) -> tuple[Any, ...]:
-    """Cast the gradient back."""
-    return (b.apply("cast", b.grads[0], dtype=b.inputs[0].dtype),)
+    """Cast the gradient back: to the `source` of a weight that is cast for products, None where it is made in that."""
+    back = b.attrs.get("source", b.inputs[0].dtype)
+    return b.grads if back is None and "source" in b.attrs else (b.apply("cast", b.grads[0], dtype=back),)
 
 
 def gradient_of_transfer(b: Backward) -> tuple[Any, ...]:

@@ -14,12 +14,13 @@ from symacct.accounting.render import formats, notes
 from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, UnknownOpError
 from symacct.expr import Expr, Sympy, add, evaluate, multiply, to_json, to_latex, to_text
 from symacct.memory import Ledger
+from symacct.memory.formats import in_formats
 from symacct.memory.largest import Accumulation
 from symacct.show import aligned, table
 from symacct.training.figures import TOTALS, StepFigures
 from symacct.training.products import Contraction, contractions
 from symacct.training.thumb import RuleOfThumb, rule_of_thumb
-from symacct.training.update import Update, in_formats, updated
+from symacct.training.update import Update, updated
 from symacct.units import Quantity
 
 

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
-from symacct.accounting import Account, Formats
+from symacct.accounting import Account
 from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import counts_of, one_unit
 from symacct.backward import Joint
 from symacct.conventions import Convention, Work, matmul_work
-from symacct.dtypes import Policy, policy_of, storage_bytes
 from symacct.errors import ConventionError
 from symacct.expr import Expr, add, as_size, collect_sizes, divide, multiply, substitute, to_text
 from symacct.memory import Ledger, Parameter, Step, static_entries
+from symacct.memory.formats import policy_for
 from symacct.memory.largest import Accumulation, accumulation
+from symacct.memory.step import NONE
 from symacct.optimizers import KERNELS, Optimizer, optimizer
 
 READ = {"param": 1, "grad": 1, "master": 1, "state": 1}
@@ -64,13 +65,15 @@ class Update:
         Adding the gradient of a further micro-batch up reads both and writes the sum.
         """
         step = self.step
-        gradients = add(multiply(p.copies, storage_bytes(step.policy.of("grad"), p.shape)) for p in step.trained)
+        entries = list(static_entries(step.trained, step.optimizer or NONE, step.policy))
+        gradients = add(e.bytes for e in entries if e.role == "grad")
         moved = [multiply(multiply(3, add((step.micro_batches, -1))), gradients)]
         if step.optimizer is None:
             return moved[0]
-        for e in static_entries(step.trained, step.optimizer, step.policy):
-            copied = e.role == "param" and step.policy.has("master")
-            moved.append(multiply(READ[e.role] - copied + WRITTEN[e.role], e.bytes))
+        copied = {e.parameter for e in entries if e.role == "master"}
+        for e in entries:
+            read = READ[e.role] - (e.role == "param" and e.parameter in copied)
+            moved.append(multiply(read + WRITTEN[e.role], e.bytes))
         return add(moved)
 
     @cached_property
@@ -107,7 +110,7 @@ class Update:
 
 def _in_numbers(p: Parameter, sizes: Mapping[str, int]) -> Parameter:
     shape = tuple(substitute(size, sizes) for size in p.shape)
-    return Parameter(p.name, shape, substitute(p.copies, sizes))  # type: ignore[arg-type] # sizes stay sizes
+    return p._replace(shape=shape, copies=substitute(p.copies, sizes))  # type: ignore[arg-type] # sizes stay sizes
 
 
 def updated(
@@ -132,27 +135,9 @@ def updated(
         chosen,
         _kernel(chosen, kernel),
         as_size(micro_batches, "accumulate"),
-        account.dtypes if policy is None else None,
+        account.dtypes,
     )
     return Update(step, account.convention)
-
-
-def policy_for(account: Account, policy: Any) -> Policy:
-    """Return the precision policy: the one that is asked for, or one that keeps to the formats of the account."""
-    if policy is not None:
-        return policy_of(policy)
-    roles = dict(account.dtypes.roles)
-    usual = account.dtypes.usual.name
-    param = roles["param"].name if "param" in roles else usual
-    return Policy("of the account", {"param": param, "act": usual})
-
-
-def in_formats(account: Account, policy: Any) -> Account:
-    """Return the account with the formats of a policy, where one is asked for."""
-    if policy is None:
-        return account
-    chosen = policy_of(policy)
-    return replace(account, dtypes=Formats(chosen.of("act"), (("param", chosen.of("param")),)))
 
 
 def _kernel(chosen: Optimizer | None, kernel: str | None) -> str:

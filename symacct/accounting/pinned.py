@@ -1,0 +1,40 @@
+"""Tensors that have a storage format of their own: a graph in which some are pinned to theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from symacct.accounting.costs import Formats
+from symacct.graph import Graph, Op
+
+
+def with_gradients(graph: Graph, gradients: Mapping[int, int], formats: Formats) -> Graph:
+    """Return a graph in which the gradients of inputs have the formats of these, as autograd makes them."""
+    found = {made: (formats.of(graph.tensors[i]), formats.of(graph.tensors[made])) for i, made in gradients.items()}
+    return pinned(graph, {made: wanted.name for made, (wanted, usual) in found.items() if wanted != usual})
+
+
+def pinned(graph: Graph, dtypes: Mapping[int, str]) -> Graph:
+    """Return a graph in which some of what it makes, and what shares its memory, is pinned to a format; inside too."""
+    owners = {t.id: t.id if t.storage is None else t.storage for t in graph.tensors}
+    wanted = {owners[i]: dtype for i, dtype in dtypes.items() if owners[i] not in graph.inputs}
+    return _pinned(graph, owners, wanted) if wanted else graph
+
+
+def _pinned(graph: Graph, owners: Mapping[int, int], wanted: Mapping[int, str]) -> Graph:
+    tensors = [t._replace(dtype=wanted[owners[t.id]]) if owners[t.id] in wanted else t for t in graph.tensors]
+    ops = list(graph.ops)
+    for op in graph.ops:
+        inside = {place: wanted[owners[i]] for place, i in enumerate(op.outputs) if owners[i] in wanted}
+        if op.parts and inside:
+            ops[op.id] = op.with_parts(partial(_pinned_inside, op=op, dtypes=inside))
+    return graph._replace(tensors=tuple(tensors), ops=tuple(ops))
+
+
+def _pinned_inside(part: Graph, op: Op, dtypes: Mapping[int, str]) -> Graph:
+    """Pin what a graph inside an operation yields at some places, and the carries that it comes from."""
+    owners = {t.id: t.id if t.storage is None else t.storage for t in part.tensors}
+    carries = {place: dtype for place, dtype in dtypes.items() if place < op.attrs.get("carry", 0)}
+    wanted = {owners[part.outputs[place]]: dtype for place, dtype in dtypes.items()}
+    return _pinned(part, owners, wanted | {part.inputs[place]: dtype for place, dtype in carries.items()})
