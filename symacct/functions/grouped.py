@@ -24,7 +24,8 @@ def grouped_matmul(x: Any, w: Any, groups: Any) -> Any:
 
     Returns
     -------
-    A tensor (N, f).
+    A tensor (N, f). Kept for its gradient are x, w and the groups, as by torch's kernel, `grouped_mm`; where it runs on
+    torch tensors it is a loop over groups, which keeps copies of their rows.
 
     Raises
     ------

@@ -3,6 +3,10 @@
 How many rows a group has is data; all together are N, so the product is N*d*f multiplies and N*f sums of d, as if one
 matrix served all. Each matrix is read once: E*d*f elements where every group has a row, else as many as there are rows.
 The gradient of x is the same product with transposed matrices; that of w sums N*d*f products into E*d*f places.
+
+What is kept is what one kernel keeps, torch's `grouped_mm`: rows and matrices, each for the other's gradient, and which
+rows belong together (N groups here; where each group ends there, whose rows are in that order). A loop over groups
+keeps a copy of the rows for each product that takes them, and their numbers as indices besides.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from verify.rooms.grouped import CHECKS
 
 @pytest.mark.parametrize("which", CHECKS, ids=lambda which: which.name)
 def test_counts_are_the_loops(which):
+    for module in which.needs:
+        pytest.importorskip(module)
     assert which.try_fixed() == len(which.fixed) > 0
 
 

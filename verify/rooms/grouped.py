@@ -100,6 +100,20 @@ def kept_agrees(needs: tuple[bool, bool]) -> None:
     agree(sorted(kept), sorted(read - {"grad"}), f"what is kept where {needs} need a gradient")
 
 
+def kernel_agrees(needs: tuple[bool, bool]) -> None:
+    """Torch's kernel takes rows in the order of their groups, and where each group ends."""
+    import torch
+
+    from verify.autograd import kept_bytes, saved_bytes
+
+    n, d, e, f = 6, 8, 3, 4  # rows of 16 bytes and more
+    x, w = (torch.randn(shape).requires_grad_(need) for shape, need in zip(((n, d), (e, d, f)), needs, strict=True))
+    ends = torch.tensor([2, 3, 6], dtype=torch.int32)
+    saved = saved_bytes(lambda: torch.nn.functional.grouped_mm(x, w, offs=ends))
+    ours = kept_bytes(one_op("grouped_matmul", [[n, d], [e, d, f], [n]]), {}, (*needs, False))
+    agree(ours + 4 * (e - n), saved, f"bytes kept where {needs} need a gradient, a number a group for one a row")
+
+
 def _places(*sizes: int) -> list[tuple[int, ...]]:
     return list(itertools.product(*map(range, sizes)))
 
@@ -114,15 +128,26 @@ def _check(name: str, kind: str, agrees: Callable[[Case], None]) -> Check:
     return Check(name, what, oracle, agrees, _CASES, _FIXED, proves=(kind,), needs=("numpy",), share=0.1)
 
 
+_NEEDS = ((True, True), (True, False), (False, True))
+
 CHECKS = (
     Check(
         "what is kept of rows by group",
         "residuals of grouped_matmul",
         "what its gradient is handed",
         kept_agrees,
-        fixed=((True, True), (True, False), (False, True), (False, False)),
+        fixed=(*_NEEDS, (False, False)),
         proves=("grouped_matmul",),
         needs=("numpy",),
+    ),
+    Check(
+        "what torch's kernel keeps of rows by group",
+        "residuals of grouped_matmul",
+        "saved_tensors_hooks around torch.nn.functional.grouped_mm",
+        kernel_agrees,
+        fixed=_NEEDS,
+        proves=("grouped_matmul",),
+        needs=("torch",),
     ),
     _check("rows by group", "grouped_matmul", rows_agree),
     _check("gradients of matrices by group", "grouped_matmul_backward_weight", weights_agree),
