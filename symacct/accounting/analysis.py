@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import Step, counts_of
 from symacct.accounting.tables import COSTS, group_of
+from symacct.accounting.totals import check_parted
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, one_of
 from symacct.expr import (
@@ -122,6 +123,8 @@ def terms(account: Account, of: str, by: By = None) -> list[tuple[str, Expr]]:
         raise ConventionError(msg)
     if of == "bytes" and by is None:
         return account.traffic_terms()
+    if of == "bytes":
+        check_parted(account)
     account.total(of)  # raises where there are two units
     label = group_of(by) if by is not None else lambda step: step.label
     parts: dict[Any, list[Expr]] = {}

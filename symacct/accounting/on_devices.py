@@ -57,6 +57,8 @@ class OnDevices:
             Where `compute` is narrower than operands are stored.
         MixedUnitsError
             For an account in MACs.
+        ConventionError
+            Under compulsory traffic, which is of no operation; it is what the row `ideal` moves.
 
         Examples
         --------

@@ -10,7 +10,7 @@ from symacct.accounting.flash import told_of_flash, written_out
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import counts_of
 from symacct.accounting.tables import Branch
-from symacct.accounting.totals import totals_of
+from symacct.accounting.totals import is_parted, totals_of
 from symacct.expr import Expr, add, to_json, to_latex, to_text
 from symacct.show import aligned, html_table, table
 
@@ -65,6 +65,16 @@ def _step_row(account: Account, step: Step, number: int) -> list[str]:
     return [str(number), step.label, counted.removesuffix(" FLOP"), to_text(step.bytes)]
 
 
+def _steps_table(account: Account) -> str:
+    """Print what each operation executes and moves; compulsory bytes tensor by tensor."""
+    rows = [_step_row(account, s, i) for i, s in enumerate(account.steps, 1)]
+    headers = ["step", "computes", "flops", "bytes"]
+    if is_parted(account):
+        return table(headers, rows)
+    moved = [[name, to_text(amount)] for name, amount in account.traffic_terms()]
+    return table(headers[:-1], [row[:-1] for row in rows]) + "\n\n" + table(["once, of all steps", "bytes"], moved)
+
+
 def account_table(account: Account) -> str:
     """See `Account.__str__`."""
     if any(b.counted is None for b in account.branches.parts):
@@ -75,8 +85,7 @@ def account_table(account: Account) -> str:
         rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
     out = table(["quantity", "closed form", "unit"], rows, account.title)
     if len(account.steps) > 1:
-        steps = [_step_row(account, s, i) for i, s in enumerate(account.steps, 1)]
-        out += "\n\n" + table(["step", "computes", "flops", "bytes"], steps)
+        out += f"\n\n{_steps_table(account)}"
     if account.branches.parts:
         out += f"\n\n{account.branches}"
     return out + "\n\n" + table(["under", ""], [list(n) for n in notes(account)])
@@ -97,6 +106,7 @@ def latex(account: Account) -> str:
 
 def account_json(account: Account) -> dict[str, Any]:
     """See `Account.to_json`."""
+    parted = is_parted(account)
     out: dict[str, Any] = {
         "title": account.title,
         **{q: to_json(account.total(q)) if q in totals_of(account) else None for q in QUANTITIES},
@@ -116,10 +126,11 @@ def account_json(account: Account) -> dict[str, Any]:
             {
                 "computes": s.label,
                 "counts": {u: to_json(v) for u, v in counts_of([s.work], account.convention).items()},
-                "bytes": to_json(add([s.bytes])),
+                "bytes": to_json(add([s.bytes])) if parted else None,
             }
             for s in account.steps
         ],
+        "moved": None if parted else {name: to_json(amount) for name, amount in account.traffic_terms()},
     }
     if "flash" in account.fuse:
         out["not_fused"] = told_of_flash(account.graph)

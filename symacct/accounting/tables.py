@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
 from symacct.accounting.steps import Step, counts_of, dearest_branch, one_unit
+from symacct.accounting.totals import check_parted, is_parted
 from symacct.accounting.walk import conditionals
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, one_of
@@ -33,12 +34,26 @@ GROUPS: Mapping[str, Callable[[Step], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One row of a breakdown: flops and bytes of all its operations together."""
+    """One row of a breakdown: flops and bytes of all its operations together; `unfused` are what each moves itself."""
 
     name: str
     flops: Expr
     matmul_flops: Expr
-    bytes: Expr
+    unfused: Expr
+    account: Account
+
+    @property
+    def bytes(self) -> Expr:
+        """What the operations move.
+
+        Raises
+        ------
+        ConventionError
+            Under compulsory traffic, which is of the whole and of no part of it.
+
+        """
+        check_parted(self.account)
+        return self.unfused
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,11 @@ class Breakdown:
 
     def shares(self, of: str = "flops", *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> dict[str, Fraction]:
         """Return each part's share of flops, matmul_flops or bytes at given sizes, largest first.
+
+        Raises
+        ------
+        ConventionError
+            For another quantity, and for compulsory bytes, which are of the whole and of no part of it.
 
         Examples
         --------
@@ -75,7 +95,8 @@ class Breakdown:
 
     def __str__(self) -> str:
         """Print the parts as a table."""
-        return table([self.by, "flops", "bytes"], [[p.name, to_text(p.flops), to_text(p.bytes)] for p in self.parts])
+        told = COSTS[::2] if is_parted(self.account) else COSTS[:1]
+        return table([self.by, *told], [[p.name, *(to_text(getattr(p, of)) for of in told)] for p in self.parts])
 
     __repr__ = __str__
 
@@ -110,7 +131,7 @@ def breakdown(account: Account, by: str | Callable[[Step], str]) -> Breakdown:
             one_unit(counts_of(some, account.convention), account.convention)
             for some in (works, [matmul_work(w) for w in works])
         )
-        parts.append(Part(name, counted, multiplied, add(s.bytes for s in steps)))
+        parts.append(Part(name, counted, multiplied, add(s.bytes for s in steps), account))
     return Breakdown(by if isinstance(by, str) else "part", tuple(parts), account)
 
 

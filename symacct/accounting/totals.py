@@ -48,6 +48,32 @@ def total_of(account: Account, quantity: str) -> Expr:
     raise ConventionError(msg)
 
 
+def check_parted(account: Account) -> None:
+    """Check that bytes are those of the operations added up: compulsory ones of several are of the whole alone.
+
+    Raises
+    ------
+    ConventionError
+        Where they are not; names what else there is.
+
+    """
+    if account.traffic == "compulsory" and add(s.bytes for s in account.steps) != account.total("bytes"):
+        msg = (
+            "compulsory bytes are of a whole computation and of none of its operations; take them tensor by tensor "
+            "(.traffic_terms()), or the operations of an account with traffic='unfused'"
+        )
+        raise ConventionError(msg)
+
+
+def is_parted(account: Account) -> bool:
+    """Whether bytes are those of the operations added up."""
+    try:
+        check_parted(account)
+    except ConventionError:
+        return False
+    return True
+
+
 def unit_of(account: Account, quantity: str) -> str:
     """Return the unit of a quantity; see `Account.unit`."""
     if quantity not in QUANTITIES:

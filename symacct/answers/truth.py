@@ -166,6 +166,8 @@ def _steps(made: Account, quantity: str) -> list[tuple[str, Expr]]:
     """Return what each kind of operation adds to a total."""
     if quantity not in ("flops", "bytes") or len(made.graph.ops) < 2:
         return []
+    if quantity == "bytes" and made.traffic == "compulsory":
+        return made.traffic_terms()
     return [(part.name, getattr(part, quantity)) for part in made.by("kind").parts]
 
 

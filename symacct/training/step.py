@@ -268,6 +268,8 @@ class Training:
             rows.append(["step", *(self._told(self.step_total, q) for q in TOTALS)])
         under = ("convention", "dtype", "traffic", "gradients")
         said = [[word, text] for word, text in notes(self.total) if word in under]
+        if self.account.traffic == "compulsory":
+            said.append(["", "of each pass by itself, and of both together: these do not add up"])
         memory = "" if self.update.step.optimizer is None else f"{self.memory}\n\n"
         said += self.update.notes() if memory else []
         return f"{table(['phase', *TOTALS], rows, self.total.title)}\n\n{memory}{table(['under', ''], said)}"

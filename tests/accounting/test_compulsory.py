@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from fractions import Fraction
 
 import einops
 import pytest
 
 import symacct as sa
+from symacct.errors import ConventionError
+from symacct.expr import add
 
 UNUSED = {"dtype": "int8", "traffic": "compulsory"}
 
@@ -105,3 +108,54 @@ def test_a_slice_of_a_transposed_square_is_another_part():
         return x[:2].sum() + x.T[:2].sum() + x[2:4].sum()
 
     assert sa.same(sa.account(layer, n=9, **UNUSED).bytes, "2*9 + 2*9 + 2*9 + 1")
+
+
+def chain(x: "b d", w: "d k", v: "k m"):
+    return sa.relu(x @ w) @ v
+
+
+WHOLE = sa.account(chain, params=["w", "v"], traffic="compulsory")
+AT = {"b": 2, "d": 3, "k": 5, "m": 7}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: WHOLE.by("kind").parts[0].bytes,
+        lambda: WHOLE.by("op").shares("bytes", sizes=AT),
+        lambda: WHOLE.by("family").top(1, "bytes", **AT),
+        lambda: WHOLE.crossovers("b", by="kind"),
+        lambda: WHOLE.regimes("b", by="op", sizes={n: AT[n] for n in "dkm"}),
+        lambda: WHOLE.roofline("h100"),
+        lambda: WHOLE.mfu_bound("h100", sizes=AT),
+    ],
+)
+def test_compulsory_bytes_are_of_no_operation(ask):
+    with pytest.raises(ConventionError, match=r"none of its operations; .*traffic='unfused'"):
+        ask()
+
+
+def test_by_tensor_they_add_up():
+    assert add(amount for _, amount in WHOLE.traffic_terms()) == WHOLE.total("bytes")
+    assert {c.first for c in WHOLE.crossovers("b")} == {"x read", "w read", "v read"}
+    assert WHOLE.by("kind").shares(sizes=AT)["relu"] == Fraction(10, 60 + 10 + 140)
+    data = WHOLE.to_json()
+    assert [step["bytes"] for step in data["steps"]] == [None] * 3
+    assert {n: x["text"] for n, x in data["moved"].items()}["v read"] == "2*k*m"
+    assert "bytes" not in str(WHOLE.by("kind"))
+    shown = str(WHOLE)
+    assert "once, of all steps" in shown
+    unfused = sa.account(chain, params=["w", "v"])
+    assert unfused.to_json()["moved"] is None
+    assert "bytes" in str(unfused.by("kind"))
+
+
+def test_of_one_operation_they_are_its_own():
+    one = sa.account("b d, d k -> b k", traffic="compulsory")
+    assert one.by("op").parts[0].bytes == one.total("bytes")
+    assert one.roofline("h100").at(b=4, d=4, k=4)
+
+
+def test_phases_of_a_step_do_not_add_up_and_that_is_said():
+    assert "these do not add up" in " ".join(str(WHOLE.training()).split())
+    assert "add up" not in str(sa.account(chain, params=["w", "v"]).training())

@@ -167,7 +167,7 @@ def test_dtypes_fit_80_columns(run) -> None:
             ["account", MATMUL],
             [
                 *("title", *QUANTITIES, "params", "counts", "units", "convention", "dtype", "traffic", "order"),
-                *("layout", "fuse", "gradients", "free", "uncounted", "conditions", "steps"),
+                *("layout", "fuse", "gradients", "free", "uncounted", "conditions", "steps", "moved"),
             ],
         ),
         (["orders", CHAIN], ["pattern", "convention", "unit", "orders"]),

@@ -16,6 +16,7 @@ from symacct.accounting.roofline.lanes import Kernel, kernels_of
 from symacct.accounting.roofline.machine import VECTOR, Machine, machine_of
 from symacct.accounting.roofline.planes import bounds_of
 from symacct.accounting.roofline.turning import Turn, turns
+from symacct.accounting.totals import check_parted
 from symacct.dtypes import AnyFormat
 from symacct.expr import Expr, Sympy, add, collect_sizes, divide, maximum, minimum, multiply, sign, to_sympy
 from symacct.hardware.utilisation import checked_utilisation
@@ -256,5 +257,6 @@ def bound_of(lanes: tuple[Expr, Expr, Expr, Expr]) -> str | None:
 
 def roofline(account: Account, device: Any, **options: Any) -> Roofline:
     """See `Account.roofline`."""
+    check_parted(account)
     machine = machine_of(device, **options)
     return Roofline(account, machine, kernels_of(account, machine))
