@@ -123,8 +123,7 @@ def terms(account: Account, of: str, by: By = None) -> list[tuple[str, Expr]]:
         raise ConventionError(msg)
     if of == "bytes" and by is None:
         return account.traffic_terms()
-    if of == "bytes":
-        check_parted(account)
+    check_parted(account, of)
     account.total(of)  # raises where there are two units
     label = group_of(by) if by is not None else lambda step: step.label
     parts: dict[Any, list[Expr]] = {}
@@ -295,8 +294,7 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
         msg = f"one account is in {a.unit(of)}, the other in {b.unit(of)}; count both in one unit, as under '2n'"
         raise MixedUnitsError(msg)
     first, second = a.total(of), b.total(of)
-    gap = add((second, -first))
-    direction = sign(gap)
+    direction = sign(add((second, -first)))
     names = {1: "a", -1: "b", 0: "equal", None: None}
     never = direction is None and at_most(second, first)
     return Comparison(of, a.unit(of), first, second, names[direction], *inequality(first, second), never)

@@ -48,8 +48,8 @@ def total_of(account: Account, quantity: str) -> Expr:
     raise ConventionError(msg)
 
 
-def check_parted(account: Account) -> None:
-    """Check that bytes are those of the operations added up: compulsory ones of several are of the whole alone.
+def check_parted(account: Account, quantity: str = "bytes") -> None:
+    """Check that a total is that of the operations added up: compulsory bytes of several are of the whole alone.
 
     Raises
     ------
@@ -57,7 +57,9 @@ def check_parted(account: Account) -> None:
         Where they are not; names what else there is.
 
     """
-    if account.traffic == "compulsory" and add(s.bytes for s in account.steps) != account.total("bytes"):
+    if quantity != "bytes" or account.traffic != "compulsory":
+        return
+    if add(s.bytes for s in account.steps) != account.total("bytes"):
         msg = (
             "compulsory bytes are of a whole computation and of none of its operations; take them tensor by tensor "
             "(.traffic_terms()), or the operations of an account with traffic='unfused'"
