@@ -22,11 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symacct.errors import AxisConflictError, InconclusiveError, SizeError, UndefinedSizeError, one_of
+from symacct.errors import AxisConflictError, InconclusiveError, one_of
 from symacct.expr import (
     Expr,
-    Number,
-    Poly,
     Size,
     Sympy,
     add,
@@ -36,6 +34,7 @@ from symacct.expr import (
     float_of,
     multiply,
     names_in,
+    numbers_for,
     power,
     product,
     to_sympy,
@@ -137,16 +136,7 @@ class LowerBound:
         taken = {n for x in (self.points, self.memory, self.compulsory) for n in names_in(x)}
         given = collect_sizes(sizes, axes, tuple(sorted(taken)))
         known = sorted({n for c in self.candidates for n in names_in(c)})
-        if missing := [n for n in known if n not in given]:
-            msg = f"no number for {one_of(missing)}; give a size to each of {one_of(known)}"
-            raise UndefinedSizeError(msg)
-        numbers: dict[str, Number] = {}
-        for n in known:
-            size = given[n]
-            if isinstance(size, Poly):
-                msg = f"the size of {n!r} is {size}, still a name; a number is needed here"
-                raise SizeError(msg)
-            numbers[n] = size
+        numbers = numbers_for(known, given)
         return max(evaluate(c, numbers) for c in self.candidates)
 
     def __str__(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.quantity import Figures
 from symacct.accounting.totals import totals_of
-from symacct.errors import AxisConflictError, SizeError, UndefinedSizeError, UnknownAxisError, nearest, one_of
-from symacct.expr import Expr, Number, Poly, as_size, collect_sizes, evaluate, to_text
+from symacct.errors import AxisConflictError, SizeError, UnknownAxisError, nearest, one_of
+from symacct.expr import Expr, Number, collect_sizes, evaluate, numbers_for, to_text
 from symacct.graph import Condition
 from symacct.units import Quantity
 
@@ -71,16 +71,7 @@ def concrete(account: Account, sizes: Mapping[str, Any]) -> dict[str, Number]:
         A condition fails.
 
     """
-    if missing := [n for n in account.names if n not in sizes]:
-        msg = f"no number for {one_of(missing)}; give a size to each of {one_of(account.names)}"
-        raise UndefinedSizeError(msg)
-    out: dict[str, Number] = {}
-    for n in account.names:
-        size = as_size(sizes[n], n)
-        if isinstance(size, Poly):
-            msg = f"the size of {n!r} is {size}, still a name; a number is needed here"
-            raise UndefinedSizeError(msg)
-        out[n] = size
+    out: dict[str, Number] = {**numbers_for(account.names, sizes)}
     for condition in account.conditions:
         check_condition(condition, out)
     return out

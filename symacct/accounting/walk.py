@@ -39,7 +39,7 @@ def visits(graph: Graph, cost: Cost, times: Expr = 1, scope: str = "") -> Iterat
         if op.kind == "repeat":
             for body, turns in op.bodies:
                 yield from visits(body, cost, times * turns, here)
-            if len(op.outputs) > op.attrs["carry"] + op.attrs.get("kept", 0):
+            if op.collected:
                 yield Visit(op, graph, times, here)  # what it collects may have to be copied together
         elif op.kind == "cond":
             yield from visits(dearest(op.attrs["branches"], cost), cost, times, here)

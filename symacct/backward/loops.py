@@ -49,7 +49,7 @@ class Loop:
         """Start with a repeat as it runs forward, and the gradients of what it yields."""
         self.body: Graph = op.attrs["body"]
         self.carry: int = op.attrs["carry"]
-        self.collected: int = len(op.outputs) - self.carry - op.attrs.get("kept", 0)
+        self.collected = op.collected
         self.stacked = range(self.carry, self.carry + op.attrs["xs"])
         self.places = (*range(self.carry), *range(self.stacked.stop, len(op.inputs)))  # the input of each slot
         self.coming = [g is not None for g in coming[self.carry : self.carry + self.collected]]

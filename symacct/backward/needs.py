@@ -72,7 +72,7 @@ def _collected(op: Op, wanted: Needs) -> Needs:
     """Return which outputs of a repeat that are collected need a gradient: those that do in some turn."""
     body, carry = op.attrs["body"], op.attrs["carry"]
     each = [needing(body, (*needs, *wanted[carry:])) for needs in by_turn(op, wanted)]
-    last = len(body.outputs) - op.attrs.get("kept", 0)
+    last = carry + op.collected
     return tuple(any(i in needs for needs in each) for i in body.outputs[carry:last])
 
 

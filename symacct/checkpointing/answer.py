@@ -10,7 +10,7 @@ from symacct.accounting import Quantity
 from symacct.accounting.numbers import check_condition
 from symacct.checkpointing.numbers import Cut
 from symacct.checkpointing.plan import Part, Peak, peaks
-from symacct.errors import SizeError, UndefinedSizeError, one_of
+from symacct.errors import SizeError
 from symacct.expr import (
     Expr,
     Number,
@@ -20,6 +20,7 @@ from symacct.expr import (
     evaluate,
     maximum,
     names_in,
+    numbers_for,
     to_json,
     to_latex,
     to_sympy,
@@ -154,10 +155,7 @@ class Checkpointing:
 
     def _numbers(self, given: Mapping[str, Expr]) -> dict[str, Number]:
         """Return whole numbers for all names, conditions checked."""
-        if missing := sorted(n for n in self.names if not isinstance(given.get(n), int)):
-            msg = f"no number for {one_of(missing)}; give a size to each of {one_of(sorted(self.names))}"
-            raise UndefinedSizeError(msg)
-        numbers: dict[str, Number] = {n: size for n, size in given.items() if isinstance(size, int)}
+        numbers: dict[str, Number] = {**numbers_for(sorted(self.names), given)}
         for condition in self.conditions:
             try:
                 check_condition(condition, numbers)

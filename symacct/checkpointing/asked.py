@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symacct.accounting import Account
 from symacct.accounting.numbers import check_condition
 from symacct.checkpointing.chain import Chain, Run, Stage, as_times
 from symacct.checkpointing.derive import chain_of
-from symacct.errors import ConventionError, SizeError, UndefinedSizeError, one_of
-from symacct.expr import Size, as_size, collect_sizes, names_in, substitute
+from symacct.errors import ConventionError, SizeError, one_of
+from symacct.expr import Size, as_size, collect_sizes, names_in, numbers_for, substitute
 from symacct.graph import Condition
 from symacct.training.kept import DEVICES
 
@@ -84,16 +84,17 @@ def asked_of(
         known = tuple(dict.fromkeys([*what.names, *names_in(1 if count is None else count)]))
         given = collect_sizes(sizes, axes or {}, known)
         if in_numbers:
-            _check_numbers({m for n in known for m in (names_in(given[n]) if n in given else [n])})
+            numbers_for(known, given)
         count = None if count is None else as_times(substitute(count, given))
         return _of_account(what, wrt, count, given, device=device, drop_scores=drop_scores, inside=in_numbers)
     if drop_scores:
         raise SizeError("only of an account it is known where attention scores are made; give stages without them")
     title, chain = _chain_of_stages(what, count)
-    chain = chain.at(collect_sizes(sizes, axes or {}, tuple(sorted(chain.names))))
+    known = tuple(sorted(chain.names))
+    given = collect_sizes(sizes, axes or {}, known)
     if in_numbers:
-        _check_numbers(chain.names)
-    return Asked(title, {"flops": chain}, {"flops": "FLOP"}, (), exact=True)
+        numbers_for(known, given)
+    return Asked(title, {"flops": chain.at(given)}, {"flops": "FLOP"}, (), exact=True)
 
 
 def _of_account(
@@ -111,12 +112,6 @@ def _of_account(
         found["flops"].every_cut,
         _open(account.conditions, sizes),
     )
-
-
-def _check_numbers(missing: Iterable[str]) -> None:
-    if names := sorted(missing):
-        msg = f"no number for {one_of(names)}; the best cuts need numbers for all sizes"
-        raise UndefinedSizeError(msg)
 
 
 def _open(conditions: Sequence[Condition], sizes: Mapping[str, Size]) -> tuple[Condition, ...]:

@@ -87,7 +87,7 @@ def _execute(graph: Any, sizes: Mapping[str, int], given: list[Any], meter: _Met
     if len(given) != len(graph.inputs):
         msg = f"{len(given)} inputs are given, the graph takes {len(graph.inputs)}"
         raise GraphError(msg)
-    leaving = _leaving(graph)
+    leaving = graph.leaving()
     values: dict[int, Any] = {}
     meter.alive.append(values)
     for i in graph.inputs:
@@ -108,16 +108,6 @@ def _execute(graph: Any, sizes: Mapping[str, int], given: list[Any], meter: _Met
         meter.look()
     meter.alive.pop()
     return [values[i] for i in graph.outputs]
-
-
-def _leaving(graph: Any) -> dict[int, list[int]]:
-    """Return which tensors are used last by which operation: -1 where an input is not used at all."""
-    last = dict.fromkeys(graph.inputs, -1)
-    last |= {i: at for at, op in enumerate(graph.ops) for i in op.inputs + op.outputs}
-    out: dict[int, list[int]] = {}
-    for i, at in (last | dict.fromkeys(graph.outputs, len(graph.ops))).items():
-        out.setdefault(at, []).append(i)
-    return out
 
 
 def _drop(values: dict[int, Any], leaving: Iterable[int]) -> None:
@@ -158,7 +148,7 @@ def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
     for turn, body in enumerate(bodies):
         i = times - 1 - turn if op.attrs.get("reverse") else turn
         made = _execute(body, sizes, [*carry, *(taken(x, i) for x in xs), *consts], meter)
-        last = len(made) - op.attrs.get("kept", 0)
+        last = carries + op.collected
         carry, rows = made[:carries], made[carries:last]
         if not turn:
             collected = [row.new_empty((times, *row.shape)) for row in map(joined, rows)]

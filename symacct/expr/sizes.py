@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import operator
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from symacct.errors import AxisConflictError, ExpressionError, SizeError, UnknownAxisError, nearest, one_of
+from symacct.errors import (
+    AxisConflictError,
+    ExpressionError,
+    SizeError,
+    UndefinedSizeError,
+    UnknownAxisError,
+    nearest,
+    one_of,
+)
 from symacct.expr.poly import Poly, Size
 from symacct.expr.reader import read_size
 from symacct.expr.signs import sign
@@ -130,6 +138,29 @@ def collect_sizes(
             if out.setdefault(axis, size) != size:
                 msg = f"the axis {axis!r} has two sizes, {out[axis]} and {size}"
                 raise AxisConflictError(msg)
+    return out
+
+
+def numbers_for(names: Iterable[str], sizes: Mapping[str, Any]) -> dict[str, int]:
+    """Return a whole number for each name.
+
+    Raises
+    ------
+    UndefinedSizeError
+        Names the sizes that are missing, or one that is still a name.
+
+    """
+    known = tuple(names)
+    if missing := [n for n in known if n not in sizes]:
+        msg = f"no number for {one_of(missing)}; give a size to each of {one_of(known)}"
+        raise UndefinedSizeError(msg)
+    out: dict[str, int] = {}
+    for n in known:
+        size = as_size(sizes[n], n)
+        if isinstance(size, Poly):
+            msg = f"the size of {n!r} is {size}, still a name; a number is needed here"
+            raise UndefinedSizeError(msg)
+        out[n] = size
     return out
 
 

@@ -92,6 +92,18 @@ class Op(NamedTuple):
         main = () if turns == 0 else ((self.attrs["body"], turns),)
         return (*((g, 1) for g in first), *main, *((g, 1) for g in last))
 
+    def body(self, turn: int) -> Graph:
+        """Return the body that a repeat runs in a turn, counted from the end where negative."""
+        first, last = self.attrs.get("first", ()), self.attrs.get("last", ())
+        if 0 <= turn < len(first):
+            return first[turn]  # type: ignore[no-any-return]
+        return last[turn] if -len(last) <= turn < 0 else self.attrs["body"]  # type: ignore[no-any-return]
+
+    @property
+    def collected(self) -> int:
+        """How many outputs of a repeat are collected for what comes after: all but the carries and what is kept."""
+        return len(self.outputs) - self.attrs["carry"] - self.attrs.get("kept", 0)  # type: ignore[no-any-return]
+
     @property
     def parts(self) -> tuple[Graph, ...]:
         """The graphs inside: the bodies of a repeat, the branches of a conditional, none of the rest."""
@@ -162,6 +174,14 @@ class Graph(NamedTuple):
             msg = f"unknown form {form!r}; known: {', '.join(forms)}"
             raise GraphError(msg)
         return forms[form](self)
+
+    def leaving(self) -> dict[int, list[int]]:
+        """Return which tensors each operation is the last to use: -1 where an input is not used; outputs stay."""
+        last = dict.fromkeys(self.inputs, -1) | {i: op.id for op in self.ops for i in op.inputs + op.outputs}
+        out: dict[int, list[int]] = {}
+        for i in last.keys() - set(self.outputs):
+            out.setdefault(last[i], []).append(i)
+        return out
 
     def run(self, sizes: Mapping[str, int], *, backend: str = "torch", **options: Any) -> Any:
         """Run the graph on random tensors of these sizes, each freed at its last use; see `symacct.eager.run`."""

@@ -108,9 +108,11 @@ class Turns(NamedTuple):
     walked: Mapping[Expr, int]
     ends: Mapping[Expr, int]
 
-    def told(self, n: Expr, turn: int) -> int:
-        """Return a turn as it is told: the last ones are counted from the end."""
-        return turn if turn < self.ends[n] else turn - self.walked[n]
+    def told(self, op: Op, turn: int) -> int:
+        """Return a turn as it is told: the last ones are counted from the end, so are all with a body of theirs."""
+        n = op.attrs["n"]
+        alike = self.walked[n] - len(op.attrs.get("last", ()))
+        return turn if turn < min(self.ends[n], alike) else turn - self.walked[n]
 
 
 class Apart(NamedTuple):
@@ -205,9 +207,10 @@ class Walk:
         for value in inside:
             alive.hold(value)
         yielded: list[Value] = []
-        for turn, (i, body) in enumerate(zip(order, _bodies(op, n), strict=True)):
+        for turn, i in enumerate(order):
             slices = [self._taken(x, i) for x in xs]
-            here = (*path, self.turns.told(op.attrs["n"], turn))
+            here = (*path, self.turns.told(op, turn))
+            body = op.body(here[-1])
             made = self.run(body, [*carry, *slices, *consts], here, scope)
             carry = made[:first]
             if not turn:
@@ -224,12 +227,11 @@ class Walk:
     def _stacks(self, graph: Graph, op: Op, path: Path, scope: str) -> list[Value]:
         """Return what the turns are stacked in: a tensor where they are collected, else slices."""
         outputs = op.outputs[op.attrs["carry"] :]
-        collected = len(outputs) - op.attrs.get("kept", 0)
         out: list[Value] = []
         for place, i in enumerate(outputs):
             by_itself = not path[1:] and i in self.apart.sliced
             gone = not path[1:] and i in self.apart.absorbed
-            if place < collected and not (by_itself or gone):
+            if place < op.collected and not (by_itself or gone):
                 out.append(self.measure(graph.tensors[i], op, scope))
             else:
                 out.append(Slices(keeps=not gone))
@@ -257,28 +259,13 @@ class Walk:
         return found
 
     def _last_uses(self, graph: Graph, *, top: bool) -> Mapping[int, list[int]]:
-        """Return which tensors are used last by which operation: -1 where an input is not used at all."""
-        found = self._leaving.get(id(graph))
-        if found is None:
-            last = dict.fromkeys(graph.inputs, -1)
-            for at, op in enumerate(graph.ops):
-                last |= dict.fromkeys(op.inputs + op.outputs, at)
-            leaving: dict[int, list[int]] = {}
-            for i, at in (
-                last
-                | dict.fromkeys([i for i in graph.outputs if not (top and i in self.apart.absorbed)], len(graph.ops))
-            ).items():
-                leaving.setdefault(at, []).append(i)
-            found = self._leaving[id(graph)] = leaving
-        return found
+        """Return which tensors are used last by which operation."""
+        if id(graph) not in self._leaving:
+            stay = [i for i in graph.outputs if not (top and i in self.apart.absorbed)]
+            self._leaving[id(graph)] = graph._replace(outputs=tuple(stay)).leaving()
+        return self._leaving[id(graph)]
 
 
 def _copied(value: Value) -> Value:
     """Return slices that can be taken without taking them from whoever else holds them."""
     return Slices(value) if isinstance(value, Slices) else value
-
-
-def _bodies(op: Op, n: int) -> list[Graph]:
-    """Return the body of each turn, where there are `n`."""
-    first, last = op.attrs.get("first", ()), op.attrs.get("last", ())
-    return [*first, *[op.attrs["body"]] * (n - len(first) - len(last)), *last]

@@ -182,7 +182,7 @@ class Walks:
         for place in range(0, len(path) - 1, 2):
             op = graph.ops[path[place]]
             out.append(op.attrs["n"])
-            graph = body_of(op, path[place + 1])
+            graph = op.body(path[place + 1])
         return out
 
     def held(self, path: Path) -> Held:
@@ -219,14 +219,6 @@ class Walks:
 def _beyond(low: Expr, high: Expr, turns: Expr) -> Expr:
     """Return what an amount is at more turns, where it is `low`, and `high` with one more."""
     return add((low, multiply(turns, add((high, -low)))))
-
-
-def body_of(op: Op, turn: int) -> Graph:
-    """Return the body that a repeat runs in a turn, counted from the end where negative."""
-    first, last = op.attrs.get("first", ()), op.attrs.get("last", ())
-    if 0 <= turn < len(first):
-        return first[turn]  # type: ignore[no-any-return]
-    return last[turn] if -len(last) <= turn < 0 else op.attrs["body"]  # type: ignore[no-any-return]
 
 
 def repeats(graph: Graph) -> Iterator[Op]:

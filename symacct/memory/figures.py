@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import check_condition
 from symacct.accounting.walk import conditions_of
-from symacct.errors import ConventionError, UndefinedSizeError, one_of
-from symacct.expr import Poly, collect_sizes, evaluate, name
+from symacct.errors import ConventionError, one_of
+from symacct.expr import collect_sizes, evaluate, numbers_for
 from symacct.memory.alive import Label
 from symacct.memory.step import ROLES
 from symacct.show import percent, table
@@ -102,10 +102,7 @@ def numbers(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str, 
 
     """
     given = collect_sizes(sizes, axes, ledger.names)
-    if missing := [n for n in ledger.names if isinstance(given.get(n, name(n)), Poly)]:
-        msg = f"no number for {one_of(missing)}; give a size to each of {one_of(ledger.names)}"
-        raise UndefinedSizeError(msg)
-    out = {n: int(size) for n, size in given.items()}  # type: ignore[arg-type]
+    out = numbers_for(ledger.names, given)
     for condition in conditions_of(ledger.step.graph):
         check_condition(condition, out)
     return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 from symacct.expr import to_text
 from symacct.graph import Graph
 from symacct.memory.alive import Path
-from symacct.memory.candidates import body_of
 
 PHASES = {"fwd": "forward", "bwd": "backward", "recompute": "recompute"}
 _TURNS = {0: "first turn", 1: "second turn", -1: "last turn", -2: "last turn but one"}
@@ -28,7 +27,7 @@ def where(graph: Graph, path: Path) -> str:
         told = _TURNS.get(turn) or (f"turn {turn + 1}" if turn >= 0 else f"turn {-turn} from the end")
         turns.append(f"{told} of {to_text(op.attrs['n'])}")
         scopes.append(op.scope)
-        graph = body_of(op, turn)
+        graph = op.body(turn)
     if path[-1] < 0:
         return ", ".join(["the start", *reversed(turns)])
     if path[-1] == len(graph.ops):

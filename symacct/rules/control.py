@@ -37,7 +37,7 @@ def stacked(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 def _collected(op: Op) -> list[tuple[int, bool]]:
     """Return the outputs that are collected, each with whether an iteration writes it in its place."""
-    body, carries, stop = op.attrs["body"], op.attrs["carry"], len(op.outputs) - op.attrs.get("kept", 0)
+    body, carries, stop = op.attrs["body"], op.attrs["carry"], op.attrs["carry"] + op.collected
     out, taken = [], set(body.inputs)
     for made, i in zip(body.outputs[carries:stop], op.outputs[carries:stop], strict=True):
         tensor = body.tensors[made]

@@ -156,7 +156,7 @@ def rule_of_thumb(training: Training, tokens: Any = None, without: Sequence[str]
     counted = [p for p in weighted if not p.roots <= left_out]
     numel = {i: graph.tensors[i].numel for i in params if i not in left_out}
     used = {i for p in counted for i in p.roots} & numel.keys()
-    tables = {op.inputs[0] for op in graph.ops if op.kind in ("embedding", "gather")}
+    tables = _looked_up(graph)
     unused = {LOOKED_UP: tables & (numel.keys() - used), UNUSED: numel.keys() - used - tables}
     parts = {
         ACTIVATIONS: add((_kernels(training), *(multiply(p.flops, 1 + p.passed) for p in found if not p.roots))),
@@ -175,6 +175,20 @@ def rule_of_thumb(training: Training, tokens: Any = None, without: Sequence[str]
     rest = [training.total.total("matmul_flops"), multiply(-6, multiply(total, per_token))]
     parts[OTHER] = add((*rest, *(multiply(-1, amount) for amount in parts.values())))
     return RuleOfThumb(training, total, per_token, {name: amount for name, amount in parts.items() if amount != 0})
+
+
+def _looked_up(graph: Graph) -> set[int]:
+    """Return the tensors of which rows are looked up, or views of them, also inside repeats and branches."""
+    found: set[int] = set()
+    for op in graph.ops:
+        read = op.inputs[:1] if op.kind in ("embedding", "gather") else ()
+        for part in op.parts:
+            inside = _looked_up(part)
+            shared = op.inputs[-len(part.inputs) :]  # of a conditional without the first, which decides
+            read += tuple([i for i, given in zip(shared, part.inputs, strict=True) if given in inside])
+        owners = [graph.tensors[i].storage for i in read]
+        found |= {i if owner is None else owner for i, owner in zip(read, owners, strict=True)}
+    return found
 
 
 def _left_out(graph: Graph, params: Sequence[int], without: Sequence[str] | str) -> Roots:

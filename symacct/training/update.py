@@ -13,7 +13,17 @@ from symacct.accounting.steps import counts_of, one_unit
 from symacct.backward import Joint
 from symacct.conventions import Convention, Work, matmul_work
 from symacct.errors import ConventionError
-from symacct.expr import Expr, add, as_size, collect_sizes, divide, multiply, substitute, to_text
+from symacct.expr import (
+    Expr,
+    add,
+    as_size,
+    collect_sizes,
+    divide,
+    multiply,
+    numbers_for,
+    substitute,
+    to_text,
+)
 from symacct.memory import Ledger, Parameter, Step, static_entries
 from symacct.memory.formats import policy_for
 from symacct.memory.largest import Accumulation, accumulation
@@ -99,13 +109,14 @@ class Update:
 
     def accumulation(self, axis: str, batch: Any, memory: Any, sizes: Mapping[str, Any]) -> Accumulation:
         """Return into how many equal parts a batch must be taken apart to fit; see `Training.accumulation`."""
-        names, axis = self.memory.names, axis_name(cast("Any", self.memory), axis)
-        given = collect_sizes(sizes, {}, names)
-        if missing := [n for n in names if n != axis and not isinstance(given.get(n), int)]:
-            msg = f"no number for {', '.join(missing)}; give all sizes but {axis}"
-            raise ConventionError(msg)
         once, several = (Ledger(replace(self.step, micro_batches=m)) for m in (1, 2))
-        return accumulation((once, several), axis, batch, memory, {n: int(s) for n, s in given.items()})  # type: ignore[arg-type]
+        axis = axis_name(cast("Any", once), axis)
+        others = [n for n in once.names if n != axis]
+        given = collect_sizes(sizes, {}, once.names)
+        if axis in given:
+            msg = f"{axis} is the batch that is taken apart, and it is given too, as {given[axis]}"
+            raise ConventionError(msg)
+        return accumulation((once, several), axis, batch, memory, numbers_for(others, given))
 
 
 def _in_numbers(p: Parameter, sizes: Mapping[str, int]) -> Parameter:

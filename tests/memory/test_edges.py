@@ -6,7 +6,7 @@ import einops
 import pytest
 
 import symacct as sa
-from symacct.errors import SizeError, UnknownAxisError
+from symacct.errors import ConventionError, SizeError, UnknownAxisError
 from symacct.expr import name
 
 
@@ -41,6 +41,11 @@ def test_micro_batches_keep_to_the_conditions() -> None:
         training.accumulation("b", 8, "1 GB", d=3, k=5)
     with pytest.raises(UnknownAxisError, match="zz"):
         training.accumulation("zz", 8, "1 GB", d=3, k=8)
+
+
+def test_the_batch_that_is_taken_apart_is_not_given_too():
+    with pytest.raises(ConventionError, match="given too"):
+        sa.account(linear, params=["w"]).training().accumulation("b", 8, "1 GB", b=2, d=3, k=5)
 
 
 def test_as_many_micro_batches_as_a_name_says() -> None:

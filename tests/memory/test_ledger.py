@@ -73,6 +73,13 @@ def test_forms_and_turns_written_out_agree(layers):
     assert int(memory.at(sizes=sizes).peak) == max(memory.timeline(sizes=sizes).totals)
 
 
+@pytest.mark.parametrize("layers", range(1, 5))
+def test_few_turns_are_told_by_what_runs_in_them(layers):
+    """The last turn back makes no gradient of what the network is given: that product is not where the peak is."""
+    found = DEEP.training(optimizer="adamw", policy="bf16").memory.at(b=1, d=4, L=layers)
+    assert found.where == "b d, b d' -> d d', last turn of L"
+
+
 @pytest.mark.parametrize("b", [1, 64])
 def test_nothing_grows_with_the_number_of_layers(b):
     """A hundred million layers take no longer than ten, and every layer the same."""

@@ -120,6 +120,23 @@ def test_what_six_p_t_leaves_out_of_a_transformer():
     assert sum(shares.values()) == 1
 
 
+def test_tables_inside_a_loop_are_looked_up_too():
+    """A table a layer, and a gain that no product reads."""
+
+    def network(x: "b s d", w: "L d d", tables: "L v d", gain: "d", tokens: "b s"):
+        def layer(h, own, tokens):
+            w, table = own
+            return (h + sa.embedding(tokens, table)) @ w
+
+        return sa.repeat("L", layer, x, xs=(w, tables), consts=sa.cast(tokens, "int64")) * gain
+
+    thumb = sa.account(network, params=["w", "tables", "gain"]).training().rule_of_thumb()
+    assert {name: str(form) for name, form in thumb.per_token.items()} == {
+        "tables that are looked up": "-6*L*d*v",
+        "biases, norms: in no product": "-6*d",
+    }
+
+
 def test_shared_and_tied_weights_are_counted_as_often_as_used():
     def twice(x: "b d", w: "d d"):
         return (x @ w) @ w
