@@ -42,8 +42,9 @@ class OnDevices:
         launch
             How long it takes to launch a kernel: seconds, or text such as ``"5 us"``.
         tile, units
-            Products are computed in tiles such as ``(128, 256)``, `units` at once: sizes are rounded up. Of einsums
-            alone; other products are said not to be.
+            Products are computed in tiles such as ``(128, 256)``, `units` at once: sizes are rounded up, of
+            convolutions as the products that they are computed as. Attention in one kernel and experts have tiles of
+            their own: they are said not to be.
 
         Returns
         -------
@@ -90,6 +91,7 @@ class OnDevices:
         communication: Any = 0,
         recompute: Account | None = None,
         compute: str | None = None,
+        engines: str = "apart",
         launch: Any = 0,
         tile: Any = None,
         units: int | None = None,
@@ -100,7 +102,7 @@ class OnDevices:
 
         Parameters
         ----------
-        device, compute, launch, tile, units
+        device, compute, engines, launch, tile, units
             As in `roofline`.
         overlap
             ``"perfect"``: a kernel takes as long as its longest part; ``"none"``: its parts follow one another.
@@ -146,6 +148,6 @@ class OnDevices:
         from symacct.accounting.roofline import roofline
         from symacct.accounting.roofline.losses import waterfall
 
-        options = {"compute": compute, "launch": launch, "tile": tile, "units": units}
+        options = {"compute": compute, "engines": engines, "launch": launch, "tile": tile, "units": units}
         again = None if recompute is None else roofline(recompute, device, **options)
         return waterfall(roofline(self, device, **options), overlap, communication, together(sizes, axes), again)

@@ -23,6 +23,9 @@ DeviceName: TypeAlias = Annotated[
 ComputeName: TypeAlias = Annotated[
     str | None, typer.Option("--compute", help="Format of products; by default the widest of their operands.")
 ]
+EnginesName: TypeAlias = Annotated[
+    str, typer.Option("--engines", help="apart: products and other work have roofs of their own; matrix: one roof.")
+]
 LaunchTime: TypeAlias = Annotated[str, typer.Option("--launch", help="Time to launch a kernel, such as '5 us'.")]
 TileSize: TypeAlias = Annotated[
     str | None, typer.Option("--tile", help="Products are computed in such tiles, as in 128x256: sizes are rounded up.")
@@ -92,9 +95,7 @@ def roofline(
     *,
     device: DeviceName,
     compute: ComputeName = None,
-    engines: Annotated[
-        str, typer.Option("--engines", help="apart: products and other work have roofs of their own; matrix: one roof.")
-    ] = "apart",
+    engines: EnginesName = "apart",
     launch: LaunchTime = "0 s",
     tile: TileSize = None,
     units: UnitCount = None,
@@ -135,6 +136,7 @@ def waterfall(
         str, typer.Option("--communication", help="Time of communication that nothing hides, such as '10 ms'.")
     ] = "0 s",
     compute: ComputeName = None,
+    engines: EnginesName = "apart",
     launch: LaunchTime = "0 s",
     tile: TileSize = None,
     units: UnitCount = None,
@@ -152,6 +154,7 @@ def waterfall(
         overlap=overlap,
         communication=communication,
         compute=compute,
+        engines=engines,
         launch=launch,
         tile=_tile(tile),
         units=units,
@@ -179,6 +182,7 @@ def regimes(
     by: Annotated[
         str | None, typer.Option("--by", help="What the terms are: op, kind, scope or family; tensors for bytes.")
     ] = None,
+    engines: EnginesName = "apart",
     fuse: FuseName = "none",
     convention: ConventionName = "2n",
     dtype: DtypeNames = "bf16",
@@ -195,7 +199,7 @@ def regimes(
         msg = "--of and --by choose terms; with a device the terms are what bounds the time"
         raise ConventionError(msg)
     else:
-        found = counted.roofline(device).regimes(*axes, sizes=given)
+        found = counted.roofline(device, engines=engines).regimes(*axes, sizes=given)
     emit(lambda: str(found), found.to_json, as_json=json, notes=_drawn(plot, found))
 
 

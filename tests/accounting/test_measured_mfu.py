@@ -62,15 +62,6 @@ def test_what_is_not_counted_is_said() -> None:
     assert "partial" in str(sa.account(partly).mfu_bound("h100", b=1, d=2, k=3)).replace("\n", " ")
 
 
-def test_what_is_not_rounded_up_to_tiles_is_said() -> None:
-    def conv(x: "b c h w", kernel: "o c 3 3"):
-        return sa.conv2d(x, kernel) + 1
-
-    roof = sa.account(conv).roofline("h100", tile=128)
-    assert roof.notes == ("not rounded up to tiles: conv",)
-    assert sa.account(conv).roofline("h100").notes == ()
-
-
 @pytest.mark.parametrize(("fuse", "kernels"), [("none", 3), ("flash", 1)])
 def test_an_attention_that_is_not_one_kernel_is_launched_three_times(fuse: str, kernels: int) -> None:
     def attend(q: "b h s k", k: "b h s k", v: "b h s k"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.errors import ConventionError, SizeError, UndefinedSizeError
+from symacct.errors import ConventionError, HardwareError, SizeError, UndefinedSizeError
 
 PEAK, TF32, BANDWIDTH, VECTOR = 989.5e12, 494.5e12, 3.35e12, 67e12
 
@@ -145,3 +145,26 @@ def test_as_text_and_json() -> None:
 def test_mistakes(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         sa.account(layer).mfu_bound("h100", **options)
+
+
+def test_other_work_in_a_kernel_of_products_is_not_called_waiting_for_memory() -> None:
+    """Attention of width 8 in fp8: its softmax outlasts its products, and its traffic."""
+
+    def attend(q: "b h s k", k: "b h s k", v: "b h s k"):
+        return sa.scaled_dot_product_attention(q, k, v)
+
+    bound = sa.account(attend, fuse="flash", dtype="fp8").mfu_bound("h100", b=1, h=1, s=4096, k=8)
+    pairs, peak, vector = 4096**2, 1979e12, 67e12
+    products, other = 4 * 8 * pairs / peak, 6 * pairs / vector
+    assert losses(bound) == {"other work in kernels of products": pytest.approx(other - products)}
+    assert float(bound.base) == pytest.approx(products)
+
+
+def test_one_roof() -> None:
+    """On one roof the other work of a kernel is no rounding up; a device without a vector peak needs it."""
+    sizes = {"b": 64, "d": 4096, "k": 4096}
+
+    bound = sa.account(layer).mfu_bound("tpu-v6e", engines="matrix", **sizes)
+    assert set(losses(bound)) == {"products that wait for memory", "no products: pointwise"}
+    with pytest.raises(HardwareError, match="engines='matrix'"):
+        sa.account(layer).mfu_bound("tpu-v6e", **sizes)

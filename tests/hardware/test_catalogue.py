@@ -76,8 +76,31 @@ def test_peaks_are_selected():
     assert {p.engine for p in h100.select("bf16")} == {"matrix", "vector"}
     assert {p.dtype for p in h100.select(accumulation="fp16")} == {"fp16"}
     assert h100.select() == h100.peaks
-    with pytest.raises(HardwareError, match="tpu-v3 has no peak of vector"):
-        sa.device("tpu-v3").select(engine="vector")
+    with pytest.raises(HardwareError, match="tpu-v6e has no peak of vector"):
+        sa.device("tpu-v6e").select(engine="vector")
+
+
+def test_where_no_source_was_found_there_is_no_figure():
+    without = {d.name for d in sa.devices() if not any((p.dtype, p.engine) == ("fp32", "vector") for p in d.peaks)}
+    assert without == {"tpu-v6e", "tpu-v7", "gaudi2"}
+    assert all("No source was found" in sa.device(name).note for name in without)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "engine", "tera"),
+    [
+        ("tpu-v3", "fp32", "vector", 3.8),  # Griffin, table 3; beside 2 cores * 8 * 128 lanes * 2 * 0.94 GHz = 3.85
+        ("tpu-v4", "fp32", "vector", 4.3008),  # 2 * 128 * 16 * 1.05 GHz
+        ("trainium2", "fp32", "vector", 8),
+        ("gb300", "bf16", "matrix", 2500),  # 180 PFLOP/s / 72
+        ("gb300", "int8", "matrix", 165),
+        ("mi355x", "fp4", "matrix", 10066.4),  # 256 units * 16384 * 2.4 GHz
+    ],
+)
+def test_figures_that_were_looked_up(name: str, dtype: str, engine: str, tera: float):
+    found = sa.device(name).peak(dtype, engine=engine)
+    assert float(found.speed) == pytest.approx(tera * TERA)
+    assert found.dense[0].source.evidence == "seen"
 
 
 def test_a_device_is_shown():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.accounting.roofline.machine import VECTOR, Machine, bits_of, is_floating
+from symacct.accounting.roofline.tiles import rounding
 from symacct.accounting.steps import Step, counts_of, one_unit
 from symacct.accounting.walk import Visit
 from symacct.conventions import Work, matmul_work
 from symacct.dtypes import AnyFormat
 from symacct.errors import MixedUnitsError
-from symacct.expr import Expr, add, ceildiv, divide, multiply, product
+from symacct.expr import Expr, add, multiply
 from symacct.rules import rule_of
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Kernel:
         Seconds of moving and of launching.
     rounding
         By what factor products take longer since sizes are rounded up to tiles, and tiles to waves; None where a tile
-        is given and the products are of a kind whose tiles are not known (convolutions, attention in one kernel).
+        is given and the kernel has tiles of its own (see `symacct.accounting.roofline.tiles`).
     """
 
     label: str
@@ -76,13 +77,15 @@ class Kernel:
 
     @property
     def rounded(self) -> Expr:
-        """Seconds of the matrix engine, sizes rounded up."""
-        return multiply(1 if self.rounding is None else self.rounding, self.matrix.seconds)
+        """Seconds of products, sizes rounded up."""
+        products = multiply(1 / self.matrix.peak, self.matmul_flops)
+        return multiply(1 if self.rounding is None else self.rounding, products)
 
     @property
     def lanes(self) -> tuple[Expr, Expr, Expr, Expr]:
         """Seconds of what can go on at the same time: matrix, vector, memory, launch."""
-        return self.rounded, self.vector.seconds, self.memory, self.launch
+        others = multiply(1 / self.matrix.peak, add((self.matrix.flops, -self.matmul_flops)))
+        return add((self.rounded, others)), self.vector.seconds, self.memory, self.launch
 
 
 def kernels_of(account: Account, machine: Machine) -> tuple[Kernel, ...]:
@@ -127,7 +130,7 @@ def _kernel(step: Step, account: Account, machine: Machine) -> Kernel:
         vector,
         multiply(1 / machine.bandwidth, moved),
         multiply(machine.launch, multiply(_launches(step, account), step.times)),
-        _rounding(step, machine),
+        rounding(step, machine, flash="flash" in account.fuse),
     )
 
 
@@ -149,33 +152,3 @@ def _launches(step: Step, account: Account) -> int:
     if "flash" in account.fuse:
         return 1
     return 1 + sum(s.writes != 0 for v in step.parts for s in rule_of(v.op).spills(v.op, v.graph))
-
-
-def _rounding(step: Step, machine: Machine) -> Expr | None:
-    if machine.tile is None or not matmul_work(step.work):
-        return 1
-    exact, rounded = [], []
-    for count, m, n, k in (shape for visit in step.parts for shape in products_of(visit)):
-        rows, columns = (ceildiv(size, side) for size, side in zip((m, n), machine.tile, strict=True))
-        tiles = product((count, rows, columns))
-        if machine.units is not None:
-            tiles = multiply(machine.units, ceildiv(tiles, machine.units))
-        exact.append(product((count, m, n, k)))
-        rounded.append(product((tiles, *machine.tile, k)))
-    return divide(add(rounded), add(exact)) if exact else None
-
-
-def products_of(visit: Visit) -> Iterator[tuple[Expr, Expr, Expr, Expr]]:
-    """Yield the matrix products of an operation: how many, and m, n and k of each.
-
-    Of an einsum of two operands, m are the axes of the first alone, n of the second alone, k those that are summed,
-    and the axes of all three count the products. Of other kinds of operations none are known here.
-    """
-    e = visit.op.einsum
-    if e is None or len(e.operands) != 2 or e.nest:
-        return
-    first, second, out = set(e.operands[0]), set(e.operands[1]), set(e.output)
-    summed = (first & second) - out
-    if summed:
-        count, m, n = first & second & out, (first - second) & out, (second - first) & out
-        yield e.size(count), e.size(m), e.size(n), e.size(summed)

@@ -112,12 +112,13 @@ def _signed(seconds: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Seconds of one kernel: its products at the roof's peak, at their own, rounded up; all it does; and its launch."""
+    """Seconds of one kernel: products at the roof's peak, at their own, rounded up; then with all else it does."""
 
     kernel: Kernel
     at_roof: Fraction
     at_own: Fraction
     rounded: Fraction
+    computing: Fraction
     busy: Fraction
     launched: Fraction
 
@@ -158,7 +159,8 @@ def _part(roof: Roofline, kernel: Kernel, overlap: str, sizes: Mapping[str, Numb
         kernel,
         products / Fraction(roof.peak.value),
         products / kernel.matrix.peak,
-        matrix,
+        exactly(kernel.rounded, sizes),
+        together((matrix, vector)),
         together((matrix, vector, memory)),
         together((matrix, vector, memory, launch)),
     )
@@ -183,7 +185,8 @@ def _losses(parts: Sequence[_Part], communication: Fraction) -> list[Loss]:
     return [
         Loss("products in other formats", _sum(p.at_own - p.at_roof for p in products)),
         Loss("sizes rounded up to tiles", _sum(p.rounded - p.at_own for p in products)),
-        Loss("products that wait for memory", _sum(p.busy - p.rounded for p in products)),
+        Loss("other work in kernels of products", _sum(p.computing - p.rounded for p in products)),
+        Loss("products that wait for memory", _sum(p.busy - p.computing for p in products)),
         *(Loss(f"no products: {family}", _sum(seconds)) for family, seconds in families.items()),
         Loss("recompute", _sum(p.busy for p in parts if _again(p))),
         Loss("launches", _sum(p.launched - p.busy for p in parts)),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from symacct.dtypes import AnyFormat, BlockFormat, Format, as_format
-from symacct.errors import ConventionError, DtypeError, SizeError, one_of
+from symacct.errors import ConventionError, DtypeError, HardwareError, SizeError, one_of
 from symacct.hardware import Device, device
 from symacct.units import quantity
 
@@ -80,7 +80,11 @@ class Machine:
     def vector_peak(self, dtype: AnyFormat = VECTOR) -> Fraction:
         """Return FLOP/s of element-wise work; formats narrower than fp32 are computed in fp32."""
         wide = dtype if is_floating(dtype) and bits_of(dtype) > bits_of(VECTOR) else VECTOR
-        return Fraction(self.device.peak(wide.name, engine="vector").speed.value)
+        try:
+            return Fraction(self.device.peak(wide.name, engine="vector").speed.value)
+        except HardwareError as error:
+            msg = f"{error}; engines='matrix' puts all work on the roof of products"
+            raise HardwareError(msg) from None
 
 
 def _plain(dtype: AnyFormat) -> Format:
