@@ -149,18 +149,9 @@ def waterfall(
     """Print why a run does not reach the peak: products at the peak, what each loss adds, the MFU that is left."""
     counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
     step, again = _step(counted, training=training, recompute=recompute)
-    fall = step.mfu_bound(
-        device,
-        overlap=overlap,
-        communication=communication,
-        compute=compute,
-        engines=engines,
-        launch=launch,
-        tile=_tile(tile),
-        units=units,
-        sizes=given,
-        recompute=again,
-    )
+    options: dict[str, Any] = {"compute": compute, "engines": engines, "launch": launch, "units": units}
+    options |= {"overlap": overlap, "communication": communication, "recompute": again}
+    fall = step.mfu_bound(device, tile=_tile(tile), sizes=given, **options)
     emit(lambda: str(fall), fall.to_json, as_json=json, notes=_drawn(plot, fall))
 
 
