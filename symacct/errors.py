@@ -104,6 +104,10 @@ class StudentError(SymacctError):
     """Code of a student that does not load, raises, or runs over a limit."""
 
 
+class StudentEndedError(StudentError):
+    """Code of a student whose process is no more: it ran over a limit, or ended by itself."""
+
+
 class InconclusiveError(SymacctError):
     """Neither yes nor no could be established; the message says what would decide."""
 

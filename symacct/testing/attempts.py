@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from symacct.errors import StudentError, SymacctError, UnknownAxisError, one_of
 from symacct.expr import Expr, evaluate, names_in, read, read_size
 from symacct.testing import student_process
+from symacct.testing.products import count_module
 from symacct.testing.students import Number, StudentFunction, unpacked
 
 Attempt: TypeAlias = Callable[[Mapping[str, int]], Number]
@@ -18,7 +19,7 @@ MODULE_COUNTS = ("matmul_flops", "params")
 
 @dataclass(frozen=True, slots=True)
 class OwnFunction:
-    """A function or module of this process, with the methods of a `StudentFunction`."""
+    """A function or module of this process, without limits, with the methods of a `StudentFunction`."""
 
     function: Callable[..., Any]
 
@@ -43,15 +44,15 @@ class OwnFunction:
         """Return its value for arguments by name; what it raises comes as a `StudentError`."""
         try:
             return unpacked(student_process.packed(self.function(**arguments)))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise StudentError(f"{type(error).__name__}: {error}") from error
 
     def count(self, arguments: Mapping[str, int], inputs: Mapping[str, Any]) -> dict[str, int]:
         """Return what the module that it makes executes."""
         try:
             make = (lambda: self.function) if self.is_module else self.function
-            return student_process.count_module(make, arguments, inputs)
-        except Exception as error:
+            return count_module(make, arguments, inputs)
+        except (Exception, SystemExit) as error:
             raise StudentError(f"{type(error).__name__}: {error}") from error
 
 

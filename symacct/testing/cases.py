@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symacct.errors import StudentError
+from symacct.errors import StudentEndedError, StudentError
 from symacct.expr import evaluate, to_text
 from symacct.testing.attempts import Attempt
 from symacct.testing.students import Number
@@ -25,17 +26,26 @@ class Case:
     rtol: float
 
     def wrong(self, sizes: Mapping[str, int]) -> str:
-        """Say what is wrong at these sizes, or nothing."""
+        """Say what is wrong at these sizes, or nothing.
+
+        Raises
+        ------
+        StudentEndedError
+            If there is nothing more to ask, with what was asked last.
+
+        """
         expected = evaluate(self.truth.form, sizes)
         told = f"the truth {to_text(self.truth.form)} = {shown(expected)}"
         try:
             value = self.compute(sizes)
+        except StudentEndedError as error:
+            raise StudentEndedError(f"{self.called(sizes)} should give {told}, but: {error}") from None
         except StudentError as error:
             return f"{self.called(sizes)} should give {told}, but: {error}"
         if close(value, expected, self.rtol):
             return ""
-        relation = f", {_ratio(value, expected)} of " if expected and math.isfinite(value) else "; "
-        return f"{self.called(sizes)} gives {shown(value)}{relation}{told}"
+        ratio = _ratio(value, expected) if expected and _finite(value) else ""
+        return f"{self.called(sizes)} gives {shown(value)}{f', {ratio} of' if ratio else ';'} {told}"
 
     def executions(self, count: int) -> int:
         """Compare with real executions at a few small sizes; return how many there were.
@@ -86,7 +96,11 @@ def close(value: Number, expected: Number, rtol: float) -> bool:
     """
     if not isinstance(value, float) and not isinstance(expected, float):
         return value == expected
-    return math.isfinite(value) and abs(Fraction(value) - Fraction(expected)) <= rtol * abs(Fraction(expected))
+    return _finite(value) and abs(Fraction(value) - Fraction(expected)) <= rtol * abs(Fraction(expected))
+
+
+def _finite(x: Number) -> bool:
+    return not isinstance(x, float) or math.isfinite(x)
 
 
 def shown(x: Number) -> str:
@@ -101,4 +115,6 @@ def _ratio(value: Number, expected: Number) -> str:
     ratio = Fraction(value) / Fraction(expected)
     simple = ratio.limit_denominator(1000)
     near = abs(ratio - simple) <= abs(ratio) / 10**9
-    return str(simple) if near and abs(simple) < 10**6 else f"{float(ratio):.6g}"
+    if near and abs(simple) < 10**6:
+        return str(simple)
+    return f"{float(ratio):.6g}" if abs(ratio) < sys.float_info.max else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from symacct.accounting import Account
 from symacct.errors import SymacctError
-from symacct.testing.student_process import count_products
+from symacct.testing.products import count_products
 from symacct.worked import Worked
 
 Execution: TypeAlias = Callable[[Mapping[str, int]], int]
@@ -44,14 +44,22 @@ def execution_of(account: Account | None, worked: Worked | None, of: str, *, wan
         return None
     if worked is None or worked.reference is None:
         graph = account.graph
-        return lambda sizes: count_products(lambda: graph.run(sizes))
+        return lambda sizes: _counted(lambda: graph.run(sizes))
     reference = worked.reference
 
     def run(sizes: Mapping[str, int]) -> int:
         function, inputs = reference(sizes)
-        return count_products(function, *inputs)
+        return _counted(function, *inputs)
 
     return run
+
+
+def _counted(function: Callable[..., Any], *inputs: Any) -> int:
+    try:
+        return count_products(function, *inputs)
+    except NotImplementedError as error:
+        msg = f"cannot execute the truth: {error}; with execute=False the truth alone is asked"
+        raise SymacctError(msg) from None
 
 
 def _why_not(account: Account | None, of: str) -> str:

@@ -1,18 +1,18 @@
 """The process in which a student's file runs: limits first, then the file, then one call a line of JSON.
 
-`symacct.testing.students` starts this file as a script of its own, so it uses the standard library alone; torch is
-loaded only where a module is to be counted.
+`symacct.testing.students` starts this file as a script of its own, so it uses the standard library alone; it runs
+`products.py`, which needs torch, only where a module is to be counted.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import inspect
 import json
-import math
 import numbers
+import operator
 import os
+import runpy
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,8 +20,17 @@ from types import ModuleType
 from typing import Any
 
 MAX_BITS = 100_000
+MAX_DEPTH = 10_000
+"""Calls within calls: a function that calls itself for each of its sizes is a formula too."""
 MAX_WRITTEN = 2**20
 """Bytes of a file that is written: torch needs a folder in which it can write a little."""
+REFUSED = {
+    **dict.fromkeys(
+        ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen"), "start processes"
+    ),
+    **dict.fromkeys(("socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"), "reach the network"),
+}
+"""What a formula needs not, by the interpreter's own name of the event."""
 
 
 def main() -> None:
@@ -33,6 +42,7 @@ def main() -> None:
         os.dup2(silent, stream)
     order = json.loads(questions.readline())
     set_limits(order["cpu_seconds"], order["memory"])
+    sys.addaudithook(refuse)
 
     def answer(compute: Callable[[], Any]) -> None:
         try:
@@ -50,13 +60,25 @@ def main() -> None:
 
 
 def set_limits(cpu_seconds: int, memory: int) -> None:
-    """Limit processor time, address space, and the size of files that are written; no core dumps."""
+    """Limit processor time, address space, the size of files that are written, and depth; no core, no process below.
+
+    To the superuser the system does not refuse processes; `refuse` does.
+    """
     import resource  # only POSIX systems have it
 
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_WRITTEN, MAX_WRITTEN))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    sys.setrecursionlimit(MAX_DEPTH)
+
+
+def refuse(event: str, _: tuple[Any, ...]) -> None:
+    """Refuse what `REFUSED` names; code that means harm finds ways around an audit hook."""
+    if event in REFUSED:
+        msg = f"a formula must not {REFUSED[event]}"
+        raise PermissionError(msg)
 
 
 def load(file: str) -> ModuleType:
@@ -72,23 +94,26 @@ def load(file: str) -> ModuleType:
 
 def respond(module: ModuleType, asked: Mapping[str, Any]) -> Any:
     """Answer one question: the parameters of a function, its value, or what a module of torch executes."""
-    defined = [n for n, f in vars(module).items() if callable(f) and getattr(f, "__module__", "") == "student"]
-    if asked["function"] not in defined:
+    function = getattr(module, asked["function"], None)
+    if not callable(function):
+        defined = [n for n, f in vars(module).items() if callable(f) and getattr(f, "__module__", "") == "student"]
         msg = f"the file defines no function {asked['function']!r}; it defines {', '.join(defined[:20]) or 'none'}"
-        raise LookupError(msg)
-    function = getattr(module, asked["function"])
+        raise LookupError(msg)  # noqa: TRY004 - it is the name that is wrong
     if asked["ask"] == "parameters":
         return parameters(function)
     if asked["ask"] == "value":
         return packed(function(**asked["arguments"]))
-    return count_module(function, asked["arguments"], asked["inputs"])
+    counting = runpy.run_path(str(Path(__file__).with_name("products.py")))
+    return counting["count_module"](function, asked["arguments"], asked["inputs"])
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, bool]:
     """Return the parameters by name, and whether each must be given; one that takes all others reads ``**``."""
     out = {}
     for p in inspect.signature(function).parameters.values():
-        if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL):
+        if p.kind == p.VAR_POSITIONAL:
+            continue
+        if p.kind == p.POSITIONAL_ONLY:
             msg = f"the parameter {p.name!r} cannot be given by name"
             raise TypeError(msg)
         out["**" if p.kind == p.VAR_KEYWORD else p.name] = p.kind != p.VAR_KEYWORD and p.default is p.empty
@@ -107,63 +132,25 @@ def packed(value: Any) -> list[str]:
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         msg = f"returned {value}, not a number"
         raise TypeError(msg)
-    if hasattr(value, "__index__") and not isinstance(value, numbers.Integral):
-        value = value.__index__()
     if isinstance(value, numbers.Rational):
-        pair = [int(value.numerator), int(value.denominator)]
-        if max(n.bit_length() for n in pair) > MAX_BITS:
-            msg = f"returned a number of more than {MAX_BITS:,} bits"
-            raise TypeError(msg)
-        return ["int", hex(pair[0])] if pair[1] == 1 else ["fraction", *map(hex, pair)]
-    if isinstance(value, numbers.Real) or type(value).__name__ == "Float":
-        return ["float", repr(float(value))]
-    msg = f"returned {type(value).__name__}, not a number"
-    raise TypeError(msg)
+        return _exact(value.numerator, value.denominator)
+    try:
+        return _exact(operator.index(value), 1)  # such as a whole number in an array of no axes
+    except TypeError:
+        pass
+    try:
+        return ["float", repr(type(value).__float__(value))]
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        msg = f"returned {type(value).__name__}, not a number"
+        raise TypeError(msg) from None
 
 
-def count_module(build: Callable[..., Any], arguments: Mapping[str, int], inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Build a module of torch, run it on random tensors, and return its parameters and the FLOPs of its products.
-
-    Parameters
-    ----------
-    build
-        The class, or a function that returns a module.
-    arguments
-        Its arguments: sizes by name.
-    inputs
-        For each tensor its shape; and a number below which integers are drawn, or None for normal floats.
-
-    """
-    import torch
-
-    module = build(**arguments)
-    if not isinstance(module, torch.nn.Module):
-        msg = f"made {type(module).__name__}, not a torch.nn.Module"
-        raise TypeError(msg)
-    tensors = [torch.randn(shape) if below is None else torch.randint(below, shape) for shape, below in inputs.values()]
-    counted = count_products(module, *tensors)
-    return {"matmul_flops": counted, "params": sum(math.prod(p.shape) for p in module.parameters())}
-
-
-def count_products(function: Callable[..., Any], *arguments: Any) -> int:
-    """Run a function in torch and return the FLOPs of its matrix products, convolutions and attention.
-
-    torch's ``FlopCounterMode`` counts, 2 a multiply-accumulate; ``mv`` and ``dot``, which it does not know, are added
-    to it, and attention runs as plain products, since it does not know every kernel.
-    """
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import FlopCounterMode
-
-    def twice_first(first: tuple[int, ...], *_: Any, out_shape: Any = None) -> int:  # noqa: ARG001 - the counter passes it
-        return 2 * math.prod(first)
-
-    known: Any = dict.fromkeys((torch.ops.aten.mv, torch.ops.aten.dot), twice_first)
-    off = torch.backends.opt_einsum.flags(enabled=False) if torch.backends.opt_einsum.is_available() else None
-    counter = FlopCounterMode(display=False, custom_mapping=known)
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), off or contextlib.nullcontext(), counter:
-        function(*arguments)
-    return int(counter.get_total_flops())
+def _exact(above: Any, below: Any) -> list[str]:
+    pair = [int(above), int(below)]
+    if max(n.bit_length() for n in pair) > MAX_BITS:
+        msg = f"returned a number of more than {MAX_BITS:,} bits"
+        raise ValueError(msg)
+    return ["int", hex(pair[0])] if pair[1] == 1 else ["fraction", *map(hex, pair)]
 
 
 def described(error: BaseException, file: str) -> str:
@@ -175,7 +162,10 @@ def described(error: BaseException, file: str) -> str:
         at = at.tb_next
     if isinstance(error, SyntaxError) and error.filename == file:
         line = error.lineno
-    text = " ".join(str(error).split())[:200]
+    try:
+        text = " ".join(str(error).split())[:200]
+    except Exception:  # noqa: BLE001 - a student's own error may raise too
+        text = ""
     where = f" (line {line} of {Path(file).name})" if line else ""
     return f"{type(error).__name__}{': ' + text if text else ''}{where}"
 

@@ -11,15 +11,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
-from symacct.errors import StudentError, SymacctError
+from symacct.errors import StudentEndedError, StudentError, SymacctError
 
 Number: TypeAlias = int | Fraction | float
+Read = TypeVar("Read")
 
 MAX_FILE = 1_000_000
 MAX_ANSWER = 1_000_000
@@ -55,10 +56,11 @@ class Student:
     Notes
     -----
     Limited: the time to load and of each call (the process group is killed), processor time, address space (where the
-    system holds to it: Linux does, macOS does not), and the size of each file that is written (1 MiB). The process
-    starts in an empty folder that is removed, without the environment of this one. Not limited: reading, deleting and
-    making files where this user can, the network, and starting processes, which may outlive a kill by leaving the
-    group. Against code that means harm, run the tests in a container without a network.
+    system holds to it: Linux does, macOS does not), the size of each file that is written (1 MiB), and the length of
+    an answer. The process starts in an empty folder that is removed, without the environment of this one. Starting
+    processes and reaching the network is refused by Python, and processes by the system too where this user is not
+    the superuser. Not limited: reading, deleting and making files where this user can, so also reading the tests.
+    Against code that means harm, run the tests in a container without a network.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Student:
         """Start the process and load the file."""
         self.file = Path(file).resolve()
         self.limits = limits or Limits()
+        self.lost = ""
         if not self.file.is_file():
             msg = f"there is no file {str(file)!r} to test"
             raise StudentError(msg)
@@ -135,44 +138,51 @@ class Student:
 
     def _ask(self, question: Mapping[str, Any], seconds: float, doing: str) -> Any:
         assert self._process.stdin is not None
+        if self.lost:
+            raise StudentEndedError(self.lost)
+        if self._unread:
+            raise self._end(doing, "the process wrote what is no answer")
         try:
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise self._ended(doing) from None
+            raise self._end(doing, "") from None
         said = self._line(time.monotonic() + seconds, seconds, doing)
         try:
             answer = json.loads(said)
-            if "error" in answer:
-                raise StudentError(f"{self.file.name}, {doing}: {str(answer['error'])[:400]}")
-            return answer["answer"]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            if isinstance(error, StudentError):
-                raise
-            raise StudentError(f"{self.file.name}, {doing}: the process wrote what is no answer") from None
+            problem = answer.get("error")
+            answer = answer["answer"] if problem is None else None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise self._end(doing, "the process wrote what is no answer") from None
+        if problem is not None:
+            raise StudentError(f"{self.file.name}, {doing}: {str(problem)[:400]}")
+        return answer
 
     def _line(self, until: float, seconds: float, doing: str) -> bytes:
         assert self._process.stdout is not None
         while b"\n" not in self._unread:
             ready, _, _ = select.select([self._process.stdout], [], [], max(0, until - time.monotonic()))
             if not ready:
-                self.close()
-                raise StudentError(f"{self.file.name}, {doing}: took more than {seconds:g} s and was ended")
+                raise self._end(doing, f"took more than {seconds:g} s and was ended")
             part = os.read(self._process.stdout.fileno(), 65536)
             self._unread += part
-            if not part or len(self._unread) > MAX_ANSWER:
-                raise self._ended(doing)
+            if not part:
+                raise self._end(doing, "")
+            if len(self._unread) > MAX_ANSWER:
+                raise self._end(doing, f"an answer of more than {MAX_ANSWER:,} bytes")
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 
-    def _ended(self, doing: str) -> StudentError:
+    def _end(self, doing: str, why: str) -> StudentEndedError:
+        """End the process; without a reason, say why it ended by itself."""
+        if not why:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)
         self.close()
-        code = self._process.returncode
-        if code == -signal.SIGXCPU:
+        if not why and self._process.returncode == -signal.SIGXCPU:
             why = f"used {self.limits.cpu_seconds} s of processor time and was ended"
-        else:
-            why = "the process ended by itself, perhaps at a limit of memory"
-        return StudentError(f"{self.file.name}, {doing}: {why}")
+        self.lost = f"{self.file.name}, {doing}: {why or 'the process ended by itself, perhaps at a limit of memory'}"
+        return StudentEndedError(self.lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +194,27 @@ class StudentFunction:
 
     def parameters(self) -> dict[str, bool]:
         """Return its parameters by name, and whether each must be given."""
-        return dict(self.student.ask({"ask": "parameters", "function": self.name}))
+        asked = {"ask": "parameters", "function": self.name}
+        return self._of(asked, lambda told: {str(name): bool(needed) for name, needed in told.items()})
 
     def call(self, arguments: Mapping[str, int]) -> Number:
         """Return its value for arguments by name."""
         asked = {"ask": "value", "function": self.name, "arguments": dict(arguments)}
-        return unpacked(self.student.ask(asked))
+        return self._of(asked, unpacked)
 
     def count(self, arguments: Mapping[str, int], inputs: Mapping[str, Any]) -> dict[str, int]:
         """Return what the module that it makes executes: see `student_process.count_module`."""
         asked = {"ask": "count", "function": self.name, "arguments": dict(arguments), "inputs": dict(inputs)}
-        return {name: int(n) for name, n in self.student.ask(asked).items()}
+        return self._of(asked, lambda told: {name: int(told[name]) for name in ("matmul_flops", "params")})
+
+    def _of(self, asked: Mapping[str, Any], read: Callable[[Any], Read]) -> Read:
+        """Ask, and read the answer; what the process writes may be anything."""
+        told = self.student.ask(asked)
+        try:
+            return read(told)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            msg = f"{self.student.file.name}, {self.name}: the process wrote what is no answer"
+            raise StudentError(msg) from None
 
 
 def unpacked(packed: list[str]) -> Number:

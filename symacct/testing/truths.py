@@ -26,6 +26,11 @@ class Truth:
     account: Account | None = None
     run: Execution | None = None
 
+    @property
+    def conditions(self) -> str:
+        """The account's conditions in words."""
+        return "the truth's conditions: " + "; ".join(map(str, self.account.conditions if self.account else ()))
+
     def legal(self, sizes: Mapping[str, int]) -> bool:
         """Whether the account's conditions hold at these sizes."""
         return self.account is None or all(holds(c, sizes) for c in self.account.conditions)

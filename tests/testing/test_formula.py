@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,6 +28,13 @@ def matmul(B, D, K):
     return 2 * B * D * K
 
 
+class AlwaysEqual(int):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
 @pytest.mark.claim("S31")
 def test_a_right_function_holds() -> None:
     assert assert_formula(matmul, "2*B*D*K") == Held(examples=200, executions=0)
@@ -45,6 +54,9 @@ def test_a_right_function_holds() -> None:
         (lambda **_: "48", "returned str, not a number"),
         (lambda B, **_: B > 1, "returned True, not a number"),
         (lambda **_: None, "returned NoneType, not a number"),
+        (lambda **_: 10**5000, "gives a number of 16610 bits; the truth 2*B*D*K = 48"),
+        (lambda **_: AlwaysEqual(7), "gives 7, 7/48 of the truth"),
+        (lambda **_: AlwaysEqual, "returned type, not a number"),
     ],
 )
 def test_a_wrong_function_fails_at_small_sizes(wrong, at) -> None:
@@ -79,6 +91,11 @@ def test_numbers_of_other_packages() -> None:
     assert_formula(lambda B, D: numpy.int64(B) * D, "B*D")
     assert_formula(lambda B, D: 2 * sympy.Rational(B, D), "2*B/D")
     assert_formula(lambda B, D: sympy.Float(B) / D, "B/D")
+    assert_formula(lambda B, D: sympy.sqrt(B) / D, "sqrt(B)/D")
+    assert_formula(lambda B, D: Decimal(B) / D, "B/D")
+    assert_formula(lambda B, D: numpy.array(B * D), "B*D")
+    with pytest.raises(AssertionError, match="returned ndarray, not a number"):
+        assert_formula(lambda B, D: numpy.array([B * D, 1]), "B*D")
 
 
 def test_a_function_that_misses_a_size_or_asks_for_another() -> None:
@@ -105,9 +122,34 @@ def test_sizes_meet_the_conditions_of_the_truth() -> None:
 
 
 def test_what_has_no_parameters_by_name() -> None:
-    for function in (max, lambda *sizes: sum(sizes), lambda n, /: n):
+    for function in (max, lambda n, /: n):
         with pytest.raises(StudentError, match=r"cannot be given by name|no signature"):
             assert_formula(function, "2*n")
+    with pytest.raises(AssertionError, match=r"<lambda>\(\) takes no n, on which the truth depends"):
+        assert_formula(lambda *sizes: sum(sizes), "2*n")
+    assert_formula(lambda n, *more: 2 * n + len(more), "2*n")
+
+
+def test_a_function_that_counts_by_loops_or_calls_itself_is_a_formula(tmp_path: Path) -> None:
+    def looped(B, D, K):
+        return sum(2 for _ in range(B) for _ in range(D) for _ in range(K))
+
+    assert assert_formula(looped, "2*B*D*K", examples=20).examples == 20
+    with pytest.raises(AssertionError, match=r"\(B=2, D=3, K=4\) gives 48, 2 of the truth"):
+        assert_formula(looped, "B*D*K", examples=20)
+    file = tmp_path / "alice.py"
+    file.write_text("def f(L, D): return 0 if L == 0 else 2*D + f(L - 1, D)", encoding="utf-8")
+    assert assert_formula(f"{file}:f", "2*L*D") == Held(200, 0)
+
+
+def test_what_is_wrong_where_all_sizes_are_large_is_found() -> None:
+    with pytest.raises(AssertionError, match=r"gives 2147483647, .* of the truth"):
+        assert_formula(lambda B, D, K: min(2 * B * D * K, 2**31 - 1), "2*B*D*K")
+
+
+def test_a_function_of_this_process_that_leaves_is_wrong() -> None:
+    with pytest.raises(AssertionError, match="but: SystemExit: 3"):
+        assert_formula(lambda n: sys.exit(n + 1), "n")
 
 
 def test_options_belong_to_patterns() -> None:
@@ -122,7 +164,7 @@ def test_options_belong_to_patterns() -> None:
 def test_without_an_execution_none_can_be_asked_for() -> None:
     for truth, of, why in (
         ("2*B*D*K", "flops", "a formula is nothing to run"),
-        ("b d, d k -> b k", "bytes", "torch counts products, not bytes"),
+        ("b d, d k -> b k", "bytes", "torch counts products, not bytes|torch is not installed"),
     ):
         with pytest.raises(SymacctError, match=why):
             assert_formula(matmul, truth, of=of, execute=True)
@@ -170,11 +212,38 @@ class TestExecuted:
         assert executed(sizes) == evaluate(account.total("matmul_flops"), sizes)
 
     def test_products_that_torch_counter_misses_are_counted(self) -> None:
-        from symacct.testing.student_process import count_products
+        import torch
 
-        m, v = torch_ones(3, 5), torch_ones(5)
+        from symacct.testing.products import count_products
+
+        m, v, x = torch_ones(3, 5), torch_ones(5), torch_ones(2, 7, 6)
         assert count_products(lambda: m @ v) == 2 * 3 * 5
         assert count_products(lambda: v @ v) == 2 * 5
+        assert count_products(torch.vdot, v, v) == 2 * 5
+        assert count_products(torch.addmv, torch_ones(3), m, v) == 2 * 3 * 5
+        assert count_products(torch.addbmm, torch_ones(3, 4), torch_ones(2, 3, 5), torch_ones(2, 5, 4)) == 240
+        assert count_products(torch_ones(3, 4).addmm_, m, torch_ones(5, 4)) == 2 * 3 * 5 * 4
+        assert count_products(torch.nn.LSTM(6, 3, batch_first=True), x) == 2 * 2 * 7 * 4 * 3 * (6 + 3)
+        layer = torch.nn.TransformerEncoderLayer(6, 2, 24, batch_first=True)
+        fused = torch.backends.mha.get_fastpath_enabled()
+        products = 2 * 14 * (4 * 6 * 6 + 2 * 6 * 24) + 4 * 2 * 7 * 7 * 6
+        assert count_products(layer.train(), x) == count_products(layer.eval(), x) == products
+        assert torch.backends.mha.get_fastpath_enabled() == fused
+
+    @pytest.mark.parametrize("name", ["bilinear", "inverse", "distance"])
+    def test_products_that_nobody_counts_are_not_zero(self, name: str) -> None:
+        import torch
+
+        from symacct.testing.products import count_products
+
+        m = torch_ones(3, 3)
+        run = {
+            "bilinear": lambda: torch.nn.Bilinear(3, 3, 2)(m, m),
+            "inverse": lambda: torch.linalg.inv(m + torch.eye(3)),
+            "distance": lambda: torch.cdist(m, m),
+        }
+        with pytest.raises(NotImplementedError, match="whose products are not counted"):
+            count_products(run[name])
 
     def test_a_module_is_counted(self) -> None:
         import torch

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +61,10 @@ def test_a_file_is_run_elsewhere(write) -> None:
             "import os\ndef f(n):\n  for fd in range(3, 9):\n    try: os.write(fd, b'[]\\n')\n    except OSError: pass",
             "is no answer",
         ),
+        (
+            "import os\ndef f(n):\n for fd in range(3, 9):\n  try: os.write(fd, b'x' * 2**21)\n  except OSError: pass",
+            "an answer of more than 1,000,000 bytes",
+        ),
         ("def g(n): return n", "defines no function 'f'; it defines g"),
         ("f = 3", "defines no function 'f'; it defines none"),
         ("def f(n, /): return n", "the parameter 'n' cannot be given by name"),
@@ -103,20 +106,71 @@ def test_what_the_process_sees(write, monkeypatch) -> None:
         assert student["beside"].call({}) == 0
 
 
-def test_what_it_started_in_its_group_ends_with_it(write) -> None:
-    file = write(
-        """
-        import subprocess
-        def f(): return subprocess.Popen(["sleep", "60"]).pid
-        """
-    )
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("while True: pass", "took more than 0.5 s and was ended"),
+        ("if n > 40:\n    while True: pass\n  return 2*n", "took more than 0.5 s and was ended"),
+        ("os._exit(0)", "the process ended by itself"),
+        ("if n > 40: os._exit(0)\n  return 2*n", "the process ended by itself"),
+        ("return 0 if n == 3 else os._exit(0)", "the process ended by itself"),
+        ("os.closerange(0, 99)", "the process ended by itself"),
+    ],
+)
+def test_where_the_process_is_lost_the_sizes_are_told(write, body: str, said: str) -> None:
+    file = write(f"import os\ndef f(n):\n  {body}")
+    with pytest.raises(AssertionError, match=rf"f\(n=\d+\) should give the truth 2\*n = \d+, but: .*{said}") as failed:
+        assert_formula(f"{file}:f", "2*n", limits=QUICK)
+    assert "\n" not in str(failed.value)
     with Student(file, QUICK) as student:
-        started = student["f"].call({})
-        os.kill(started, 0)
-    for _ in range(50):
-        if Path(f"/proc/{started}/stat").exists() and " Z " not in Path(f"/proc/{started}/stat").read_text():
-            time.sleep(0.1)
-    assert not Path(f"/proc/{started}/stat").exists() or " Z " in Path(f"/proc/{started}/stat").read_text()
+        for _ in range(2):
+            with pytest.raises(StudentError, match=said):
+                student["f"].call({"n": 99})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def f(n):\n  while True: os.fork()", "PermissionError: a formula must not start processes"),
+        ("def f(n): os.system('true')", "start processes"),
+        ("import subprocess\ndef f(n): subprocess.run(['true'])", "start processes"),
+        ("import multiprocessing as m\ndef f(n): m.Process(target=print).start()", "start processes"),
+        ("import socket\ndef f(n): socket.socket()", "reach the network"),
+        ("import urllib.request as u\ndef f(n): u.urlopen('http://localhost:1')", "reach the network"),
+    ],
+)
+def test_processes_and_the_network_are_refused(write, text: str, said: str) -> None:
+    with Student(write(f"import os\n{text}"), QUICK) as student, pytest.raises(StudentError, match=said):
+        student["f"].call({"n": 3})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class N(int):\n  denominator = 0\ndef f(n): return N(5)",
+        'import json\njson.dumps = lambda _: \'{"answer": ["int", "0x1"]}\'\ndef f(n): return 1',
+        "import json\njson.dumps = lambda _: '[]'\ndef f(n): return 1",
+        """import os
+for fd in range(3, 10):
+    try: os.write(fd, b'{"answer": {"n": true}}\\n' * 3)
+    except OSError: pass
+def f(n): return n""",
+    ],
+)
+def test_what_the_process_forges_is_no_answer(write, text: str) -> None:
+    with pytest.raises((StudentError, AssertionError), match="is no answer"):
+        assert_formula(f"{write(text)}:f", "2*n", limits=QUICK)
+
+
+def test_what_cannot_even_be_told(write) -> None:
+    file = write("class E(Exception):\n  def __str__(self): raise self\ndef f(n): raise E")
+    with Student(file, QUICK) as student, pytest.raises(StudentError, match=r"f: E \(line 3 of alice.py\)"):
+        student["f"].call({"n": 3})
+
+
+def test_functions_made_by_others_are_functions(write) -> None:
+    file = write("import functools\ndef g(c, n): return c*n\nf = functools.partial(g, 2)")
+    assert assert_formula(f"{file}:f", "2*n").examples == 200
 
 
 def test_files_that_are_not_run(write, tmp_path) -> None:
