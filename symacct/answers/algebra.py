@@ -75,7 +75,6 @@ _EXACT: dict[str, Callable[[list[Expr]], Expr]] = {
     "-": lambda parts: multiply(-1, parts[0]),
     "//": lambda parts: floordiv(parts[0], parts[1]),
     "ceil": lambda parts: ceildiv(parts[0], 1),
-    "ceiling": lambda parts: ceildiv(parts[0], 1),
     "floor": lambda parts: floordiv(parts[0], 1),
 }
 

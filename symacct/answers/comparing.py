@@ -11,8 +11,8 @@ from symacct.answers.meaning import Meant, meant_by
 from symacct.answers.modes import compare, example
 from symacct.answers.question import Question, question_of
 from symacct.answers.reading import read_answer
-from symacct.answers.text.grammar import halved
 from symacct.answers.text.words import UnknownWordError
+from symacct.answers.trees import halved
 from symacct.answers.truth import truth_of
 from symacct.answers.types import Finding, Reading, Verdict, Warned
 from symacct.errors import AnswerError, SymacctError

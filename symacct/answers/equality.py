@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import NamedTuple
 
 from symacct.answers.algebra import TooMuchError, expression, is_opaque
-from symacct.answers.evaluate import UndefinedValueError, evaluate, is_exact, number
-from symacct.answers.points import generic, small
+from symacct.answers.evaluate import TooLargeError, UndefinedValueError, close, evaluate, is_exact, number
+from symacct.answers.points import edges, generic, small
+from symacct.answers.trees import exchanged, joined, nodes, numbers_in
 from symacct.answers.types import Counterexample
 from symacct.errors import AnswerError, ExpressionError
 from symacct.expr import Call, add, multiply, names_in, numerator, terms_of
 from symacct.expr.tree import Leaf, Tree
 
-_TINY = Fraction(1, 10**12)
+_TINY = Fraction(1, 10**30)
+_TURNING = ("ceil", "floor", "min", "max", "abs")
 MOST_DIVISORS = 8
 """Sums below fractions that are multiplied out; of more, numbers decide."""
 MOST_ROUNDING = Fraction(15, 1000)
@@ -66,35 +68,46 @@ def _by_algebra(answer: Tree, truth: Tree) -> bool | None:
 
 def agreeing(answer: Tree, truth: Tree, names: Sequence[str]) -> int:
     """Return at how many generic sizes two formulas agree: 0 where they differ at one, or have no value at most."""
-    tolerance = Fraction(0) if is_exact(answer) and is_exact(truth) else _TINY
+    tolerance = _tolerance(answer, truth)
     tried = 0
     for sizes in generic(tuple(names)):
         try:
             wanted = evaluate(truth, sizes)
-        except UndefinedValueError:
+        except (UndefinedValueError, TooLargeError):
             continue
         try:
             given = evaluate(answer, sizes)
-        except UndefinedValueError:
+        except (UndefinedValueError, TooLargeError):
             return 0
         if not close(given, wanted, tolerance):
             return 0
         tried += 1
-    return tried
+    return 0 if tried and _first_difference(answer, truth, edges_of(answer, truth, names)) else tried
 
 
-def close(given: Fraction, wanted: Fraction, tolerance: Fraction) -> bool:
-    """Whether two numbers agree, relatively to the second."""
-    return abs(given - wanted) <= tolerance * abs(wanted)
+def _tolerance(answer: Tree, truth: Tree) -> Fraction:
+    return Fraction(0) if is_exact(answer) and is_exact(truth) else _TINY
+
+
+def edges_of(answer: Tree, truth: Tree, names: Sequence[str]) -> Sequence[Mapping[str, int]]:
+    """Return the sizes at which the ceilings, maxima and the like of two formulas turn over, where they have any."""
+    if not any(nodes(tree, _TURNING) for tree in (answer, truth)):
+        return ()
+    stated = (number(leaf) for tree in (answer, truth) for leaf in numbers_in(tree))
+    return edges(tuple(names), tuple(sorted({int(x) for x in stated if x.denominator == 1 and x > 2})))
 
 
 def counterexample(answer: Tree, truth: Tree, names: Sequence[str]) -> Counterexample | None:
     """Return the smallest distinct sizes at which two formulas differ, with both values."""
-    tolerance = Fraction(0) if is_exact(answer) and is_exact(truth) else _TINY
-    for sizes in small(names):
+    return _first_difference(answer, truth, chain(small(names), edges_of(answer, truth, names)))
+
+
+def _first_difference(answer: Tree, truth: Tree, points: Iterable[Mapping[str, int]]) -> Counterexample | None:
+    tolerance = _tolerance(answer, truth)
+    for sizes in points:
         try:
             given, wanted = evaluate(answer, sizes), evaluate(truth, sizes)
-        except UndefinedValueError:
+        except (UndefinedValueError, TooLargeError):
             continue
         if not close(given, wanted, tolerance):
             return Counterexample(sizes, plain(given), plain(wanted))
@@ -118,47 +131,46 @@ def plain(x: Fraction) -> int | Fraction | float:
         return x
 
 
-def rounding(answer: Tree, truth: Tree) -> Fraction:
-    """Return by how much an answer may be off because its decimals are rounded: half a unit of their last digits.
+def rounding(answer: Tree, truth: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction:
+    """Return by how much an answer may be off because its decimals are rounded: half a unit of each one's last digit.
 
     Decimals that stand in the truth as well are not rounded.
 
     Examples
     --------
     >>> from symacct.expr.reader import parse
-    >>> rounding(parse("0.33*n"), parse("n/3"))
-    Fraction(3, 200)
-    >>> rounding(parse("3*n"), parse("n/3"))
+    >>> rounding(parse("0.33*n"), parse("n/3"), {"n": 100})
+    Fraction(1, 2)
+    >>> rounding(parse("3*n"), parse("n/3"), {"n": 100})
     Fraction(0, 1)
 
     """
     stated = {number(leaf) for leaf in _decimals(truth)}
-    total = sum((_half_unit(d) for d in _decimals(answer) if number(d) not in stated), Fraction(0))
-    return min(total, MOST_ROUNDING)
+    rounded = [leaf for leaf in _decimals(answer) if number(leaf) not in stated]
+    if not rounded:
+        return Fraction(0)
+    value = evaluate(answer, sizes)
+    moved = sum((abs(evaluate(_moved(answer, leaf), sizes) - value) for leaf in rounded), Fraction(0))
+    return min(moved, MOST_ROUNDING * abs(evaluate(truth, sizes)))
 
 
 def _decimals(tree: Tree) -> list[Leaf]:
-    if isinstance(tree, Leaf):
-        return [tree] if tree.kind == "number" and re.search(r"[.e]", tree.text) else []
-    return [leaf for part in tree.parts for leaf in _decimals(part)]
+    return [leaf for leaf in numbers_in(tree) if "." in leaf.text or "e" in leaf.text]
 
 
-def _half_unit(leaf: Leaf) -> Fraction:
-    x = number(leaf)
-    if x == 0:
-        return Fraction(0)
+def _moved(tree: Tree, leaf: Leaf) -> Tree:
+    """Return a tree with half a unit of its last digit added to one of its decimals."""
     digits, _, power = leaf.text.partition("e")
-    places = len(digits.partition(".")[2])
-    return Fraction(10) ** (int(power or 0) - places) / 2 / abs(x)
+    last = int(power or 0) - len(digits.partition(".")[2])
+    return exchanged(tree, leaf, joined("+", [leaf, Leaf("number", f"5e{last - 1}", 0)]))
 
 
 def agree_rounded(answer: Tree, truth: Tree, names: Sequence[str]) -> bool:
     """Whether an answer with rounded decimals is the truth up to that rounding, at every generic size."""
-    tolerance = rounding(answer, truth)
-    if not tolerance:
-        return False
     try:
-        pairs = [(evaluate(answer, s), evaluate(truth, s)) for s in generic(tuple(names))]
+        return all(
+            (slack := rounding(answer, truth, sizes)) and abs(evaluate(answer, sizes) - evaluate(truth, sizes)) <= slack
+            for sizes in generic(tuple(names))
+        )
     except AnswerError:
         return False
-    return all(close(given, wanted, tolerance) for given, wanted in pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -14,10 +15,21 @@ MAX_BITS = 6_000
 WORK = 400_000
 _SCALE = 1 << 140
 _INEXACT = frozenset(["sqrt", "log"])
+_DIGITS = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_NOISE = Fraction(1, 10**35)
+"""How near to a whole number a root or logarithm is one before it is rounded up or down."""
 
 
 class UndefinedValueError(AnswerError):
     """A division by zero, or a root or logarithm of what has none."""
+
+
+class TooLargeError(AnswerError):
+    """A number that is too large to work out."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__("cannot read the answer: a number too large to work out")
 
 
 def evaluate(tree: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction:
@@ -38,6 +50,11 @@ def evaluate(tree: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction:
 
     """
     return _value(tree, sizes, [WORK])
+
+
+def close(given: Fraction, wanted: Fraction, tolerance: Fraction) -> bool:
+    """Whether two numbers agree, relatively to the second."""
+    return abs(given - wanted) <= tolerance * abs(wanted)
 
 
 def is_exact(tree: Tree) -> bool:
@@ -82,7 +99,7 @@ def _value(tree: Tree, sizes: Mapping[str, Fraction | int], left: list[int]) -> 
     bits = out.numerator.bit_length() + out.denominator.bit_length()
     left[0] -= 40 + bits
     if bits > MAX_BITS or left[0] < 0:
-        raise AnswerError("cannot read the answer: a number too large to work out")
+        raise TooLargeError
     return out
 
 
@@ -103,7 +120,7 @@ def _apply(node: Node, parts: list[Fraction], left: list[int]) -> Fraction:
     if node.operator in ("min", "max"):
         return min(parts) if node.operator == "min" else max(parts)
     if node.operator in ("**", "//"):
-        return _power(*parts) if node.operator == "**" else Fraction(math.floor(_quotient(*parts)))
+        return _power(*parts) if node.operator == "**" else _floor(_quotient(*parts))
     if node.operator not in _UNARY:
         raise AnswerError(f"cannot read the answer: {node.operator} inside a formula")
     return _UNARY[node.operator](parts[0])
@@ -117,7 +134,7 @@ def _product(parts: list[Fraction], left: list[int]) -> Fraction:
         bits = above.bit_length() + below.bit_length()
         left[0] -= 10 + bits // 8
         if bits > 2 * MAX_BITS or left[0] < 0:
-            raise AnswerError("cannot read the answer: a number too large to work out")
+            raise TooLargeError
     return Fraction(above, below)
 
 
@@ -129,13 +146,13 @@ def _quotient(above: Fraction, below: Fraction) -> Fraction:
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
     if abs(exponent) > MAX_BITS:
-        raise AnswerError("cannot read the answer: a number too large to work out")
+        raise TooLargeError
     if exponent.denominator == 1:
         whole = exponent.numerator
         if base == 0 and whole < 0:
             raise UndefinedValueError("cannot read the answer: a division by zero")
         if abs(whole) * max(base.numerator.bit_length() - 1, base.denominator.bit_length() - 1) > MAX_BITS:
-            raise AnswerError("cannot read the answer: a number too large to work out")
+            raise TooLargeError
         return base**whole
     if base <= 0:
         if base == 0 and exponent > 0:
@@ -143,7 +160,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
         raise UndefinedValueError("cannot read the answer: a root of a negative number")
     if exponent.denominator <= 12:
         return _power(_root(base, exponent.denominator), Fraction(exponent.numerator))
-    return _from_float(math.exp(float(exponent) * float(_log(base))))
+    return _fraction(_DIGITS.power(_decimal(base), _decimal(exponent)))
 
 
 def _root(x: Fraction, degree: int) -> Fraction:
@@ -170,20 +187,28 @@ def _integer_root(value: int, degree: int) -> int:
 def _log(x: Fraction) -> Fraction:
     if x <= 0:
         raise UndefinedValueError("cannot read the answer: a logarithm of what is not positive")
-    return _from_float(math.log(x.numerator) - math.log(x.denominator))
+    return Fraction(_DIGITS.ln(_decimal(x)))
 
 
-def _from_float(x: float) -> Fraction:
-    if not math.isfinite(x):
-        raise AnswerError("cannot read the answer: a number too large to work out")
+def _decimal(x: Fraction) -> Decimal:
+    return _DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def _fraction(x: Decimal) -> Fraction:
+    if abs(x.adjusted()) > MAX_BITS // 3:
+        raise TooLargeError
     return Fraction(x)
+
+
+def _floor(x: Fraction) -> Fraction:
+    near = round(x)
+    return Fraction(near if abs(x - near) < _NOISE else math.floor(x))
 
 
 _UNARY: dict[str, Callable[[Fraction], Fraction]] = {
     "-": lambda x: -x,
-    "ceil": lambda x: Fraction(math.ceil(x)),
-    "ceiling": lambda x: Fraction(math.ceil(x)),
-    "floor": lambda x: Fraction(math.floor(x)),
+    "ceil": lambda x: -_floor(-x),
+    "floor": _floor,
     "abs": abs,
     "sqrt": lambda x: _root(x, 2),
     "log": _log,

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from symacct.answers.evaluate import UndefinedValueError, evaluate
+from symacct.answers.algebra import expression
+from symacct.answers.evaluate import TooLargeError, UndefinedValueError, evaluate
 from symacct.answers.points import generic
+from symacct.errors import SymacctError
 from symacct.expr.tree import Tree
 
 _STEPS = (40, 80, 160, 320)
 """Powers of two that the growing sizes take; a logarithm doubles from one to the next."""
-_CLOSE = Fraction(1, 10**6)
+_CLOSE = Fraction(1, 10**20)
 _ORDER_BAND = Fraction(12, 100)
 
 
@@ -51,26 +53,28 @@ def _holds(
         for step in _STEPS:
             sizes = {**fixed, **{g: fixed[g] << step for g in growing}}
             try:
-                left, right = evaluate(a, sizes), evaluate(b, sizes)
-            except UndefinedValueError:
-                return False
-            if right == 0:
-                if left != 0:
-                    return False
-                ratios.append(Fraction(1))
-            else:
-                ratios.append(left / right)
+                ratios.append(evaluate(a, sizes) / evaluate(b, sizes))
+            except (UndefinedValueError, TooLargeError, ZeroDivisionError):
+                return a == b or _are_zero(a, b)
         if not test(ratios):
             return False
     return True
 
 
+def _are_zero(*trees: Tree) -> bool:
+    """Whether all trees are zero for all sizes."""
+    try:
+        return all(expression(tree) == 0 for tree in trees)
+    except SymacctError:
+        return False
+
+
 def _tends_to_one(ratios: list[Fraction]) -> bool:
-    """Whether the last ratios are 1 to a millionth, or, with logarithms, halve their distance each step."""
+    """Whether the last ratio is 1, or its distance from it shrinks each step, as one over a logarithm does."""
     gaps = [abs(r - 1) for r in ratios]
     if gaps[-1] < _CLOSE:
         return True
-    return all(later * 3 < earlier * 2 for earlier, later in pairwise(gaps)) and gaps[-1] < Fraction(1, 20)
+    return all(later * 3 < earlier * 2 for earlier, later in pairwise(gaps[1:])) and gaps[-1] < Fraction(3, 20)
 
 
 def _settles(ratios: list[Fraction]) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-from symacct.answers.reading import names_in, replaced
-from symacct.answers.text.grammar import joined
+from symacct.answers.algebra import expression
+from symacct.answers.reading import SHARE
 from symacct.answers.text.names import Names
 from symacct.answers.text.units import Unit, read_unit
+from symacct.answers.trees import joined, names_in, replaced
 from symacct.answers.truth import Truth
 from symacct.answers.types import Finding, Reading, Warned
 from symacct.errors import one_of
+from symacct.expr import terms_of
 from symacct.expr.tree import Leaf, Tree
 
 Dims = tuple[tuple[str, int], ...]
-_SHARE: Dims = (("share", 1),)
 
 
 class Meant(NamedTuple):
@@ -33,7 +35,7 @@ def meant_by(reading: Reading, truth: Truth) -> Meant:
         return Meant(reading.tree, (), (Finding("symbol_with_two_meanings", two.text),))
     wanted = read_unit(truth.unit)
     if reading.unknown:
-        if (coefficient := _coefficient(reading, truth)) is not None:
+        if (coefficient := _coefficient(reading, wanted, truth)) is not None:
             return coefficient
         return Meant(reading.tree, (), (Finding("unknown_symbol", one_of(reading.unknown)),))
     if finding := _unit_mismatch(reading, wanted, truth):
@@ -41,9 +43,9 @@ def meant_by(reading: Reading, truth: Truth) -> Meant:
     return _per_noun(reading, wanted, truth)
 
 
-def _coefficient(reading: Reading, truth: Truth) -> Meant | None:
+def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant | None:
     """Take ``12P`` for 12 where the question asks for an amount a parameter and has no symbols."""
-    if names_in(truth.tree) or len(reading.unknown) != 1 or truth.names.symbols:
+    if not (wanted and wanted.per) or len(reading.unknown) != 1 or truth.names.symbols:
         return None
     tree = reading.tree
     factors = tree.parts if not isinstance(tree, Leaf) and tree.operator == "*" else (tree,)
@@ -58,27 +60,38 @@ def _coefficient(reading: Reading, truth: Truth) -> Meant | None:
 
 
 def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:
-    if wanted is None or not reading.unit or reading.dims == wanted.dims:
+    if wanted is None or not reading.unit or (reading.dims == SHARE and not truth.unit):
         return None
+    wrong = Finding("wrong_unit", f"{reading.unit}, not {truth.unit}")
+    alike = ("/" in reading.unit) == ("/" in truth.unit)
+    if alike and reading.per and wanted.per and reading.per != wanted.per:
+        return wrong
     given, asked = dict(reading.dims), dict(wanted.dims)
-    if reading.dims == _SHARE and not asked and not truth.unit:
+    if given == asked:
         return None
     if "MAC" in given and "FLOP" in asked:
         return Finding("macs_for_flops", reading.unit)
-    if reading.unknown or names_in(reading.tree):  # n elements over bytes a second are seconds
-        given = {name: power for name, power in given.items() if power > 0}
-    if not given or given == asked:  # a count, as tokens for sequences: the number decides
-        return None
-    per_second = {**asked, "s": asked.get("s", 0) - 1}
-    loose = {**given, "s": given.get("s", 0) - 1}
-    same_but_seconds = _clean(per_second) == _clean(given) or _clean(loose) == _clean(asked)
-    if same_but_seconds and "FLOP" in given and "/" not in reading.unit.replace(f"/{reading.per}", ""):
-        return None  # students write TFLOPS for both
-    return Finding("wrong_unit", f"{reading.unit}, not {truth.unit}")
+    if not given:  # per token alone says nothing of what is counted
+        return None if "/" in reading.unit else wrong
+    if given == {"FLOP": 1} and asked == {"FLOP": 1, "s": -1} and re.search(r"flops$", reading.unit, re.IGNORECASE):
+        return None  # people write TFLOPS for both
+    return None if asked in (_with_symbols(reading, truth), _above(given, reading)) else wrong
 
 
-def _clean(dims: dict[str, int]) -> dict[str, int]:
-    return {n: p for n, p in dims.items() if p}
+def _with_symbols(reading: Reading, truth: Truth) -> dict[str, int]:
+    """Return the dimensions of an answer and of its symbols, as ``4BTD bytes / W`` with W in bytes/s is in seconds."""
+    terms = list(terms_of(expression(reading.tree)))
+    dims = dict(reading.dims)
+    for symbol, power in terms[0] if len(terms) == 1 else ():
+        unit = read_unit(truth.names.symbols.get(symbol, ""))
+        for name, count in unit.dims if unit else ():
+            dims[name] = dims.get(name, 0) + count * int(power)
+    return {name: count for name, count in dims.items() if count}
+
+
+def _above(given: dict[str, int], reading: Reading) -> dict[str, int]:
+    """Return the dimensions above a fraction of sizes: n elements over bytes a second are seconds."""
+    return {name: power for name, power in given.items() if power > 0} if names_in(reading.tree) else given
 
 
 def _per_noun(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant:

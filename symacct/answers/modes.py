@@ -7,24 +7,18 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from symacct.answers.causes.findings import explain_difference, other_convention
-from symacct.answers.equality import (
-    Equality,
-    agree_rounded,
-    close,
-    counterexample,
-    equal_for_all,
-    plain,
-    rounding,
-    values_at,
-)
-from symacct.answers.evaluate import evaluate
+from symacct.answers.equality import Equality, agree_rounded, counterexample, equal_for_all, plain, rounding, values_at
+from symacct.answers.evaluate import close, evaluate
 from symacct.answers.limits import same_limit, same_order
 from symacct.answers.points import generic
 from symacct.answers.question import Question
-from symacct.answers.reading import names_in
+from symacct.answers.trees import joined, names_in
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
 from symacct.errors import one_of
 from symacct.expr.tree import Leaf, Node, Tree
+
+MOST_ROUNDED = Fraction(3, 100)
+"""How far a number may be off that is right to its last digit."""
 
 
 def compare(tree: Tree, reading: Reading, question: Question) -> Verdict:
@@ -53,13 +47,17 @@ def _wrong(tree: Tree, question: Question, shown: Counterexample | None, *first:
 
 def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     truth, names = question.truth.tree, question.names
-    if reading.mode == "order":
+    if reading.mode == "order" or reading.remainder:
         return _order_given(tree, question)
     if reading.relation and question.truth.relation and reading.relation != question.truth.relation:
         return Verdict(correct=False, findings=(Finding("wrong_direction"),))
     found = equal_for_all(tree, truth, names)
-    if not found.equal and question.truth.relation and _is_strict(reading):
-        found = equal_for_all(_next_whole(tree, reading.relation), truth, names)
+    if not found.equal and question.truth.relation:
+        strict = _is_strict(reading.text)
+        if strict and not _is_strict(question.truth.text):
+            found = equal_for_all(_next_whole(tree, reading.relation), truth, names)
+        elif reading.relation and not strict and _is_strict(question.truth.text):
+            found = equal_for_all(tree, _next_whole(truth, reading.relation), names)
     if found.equal:
         return _with_limit(Verdict(correct=True, proof=found.proof), reading, question)
     if agree_rounded(tree, truth, names):
@@ -70,9 +68,9 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     return _wrong(tree, question, found.counterexample)
 
 
-def _is_strict(reading: Reading) -> bool:
+def _is_strict(text: str) -> bool:
     """Whether a threshold is one that is not reached: ``n > 886``, which for whole sizes is ``n >= 887``."""
-    return bool(reading.relation) and bool(re.search(r"[<>](?![=>])", reading.text)) and reading.mode == "exact"
+    return bool(re.search(r"[<>](?![=>])", text))
 
 
 def _next_whole(tree: Tree, relation: str) -> Tree:
@@ -88,7 +86,7 @@ def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verd
     given, wanted = evaluate(tree, {}), evaluate(truth, question.at)
     if given != wanted and same_limit(tree, truth, question.names, tuple(dict.fromkeys(names_in(truth)))):
         return _wrong(tree, question, found.counterexample, Finding("leading_term_only"))
-    if close(given, wanted, max(question.rtol, rounding(tree, truth))):
+    if abs(given - wanted) <= max(question.rtol * abs(wanted), rounding(tree, truth, question.at)):
         note = Warned("number_for_formula", "a number, right at the given sizes; the formula was asked", 0, 0)
         return Verdict(correct=True, proof="value", warnings=(note,))
     shown = Counterexample(dict(question.at), plain(given), plain(wanted))
@@ -115,6 +113,8 @@ def _asymptotic(tree: Tree, reading: Reading, question: Question) -> Verdict:
     truth, names = question.truth.tree, question.names
     if reading.mode == "order":
         return _order_given(tree, question)
+    if reading.remainder:  # n/3 + O(n) says nothing of the limit
+        tree = joined("+", [tree, reading.remainder])
     if same_limit(tree, truth, names, question.var):
         limit = reading.limit
         if limit is None or same_limit(limit, truth, names, question.var):
@@ -122,8 +122,8 @@ def _asymptotic(tree: Tree, reading: Reading, question: Question) -> Verdict:
         tree = limit
     large = _large(names, question.var)
     given, wanted = evaluate(tree, large), evaluate(truth, large)
-    off = rounding(tree, truth)
-    if off and close(given, wanted, off + Fraction(1, 10**5)):
+    off = rounding(tree, truth, large)
+    if off and abs(given - wanted) <= off + abs(wanted) / 10**8:
         note = Warned("rounded", "right up to the rounding of its decimals", 0, len(reading.text))
         return Verdict(correct=True, proof="rounded", warnings=(note,))
     if not names_in(tree) and question.open_names and question.at:
@@ -153,9 +153,21 @@ def _numeric(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if missing := set(names_in(tree)) - set(sizes):
         return Verdict(correct=False, findings=(Finding("formula_for_number", one_of(sorted(missing))),))
     given, wanted = evaluate(tree, sizes), evaluate(truth, sizes)
-    if close(given, wanted, question.rtol):
+    if close(given, wanted, max(question.rtol, _last_digit(reading.text) if question.to_last_digit else question.rtol)):
         return Verdict(correct=True, proof="value")
     return _wrong(tree, question, Counterexample(dict(sizes), plain(given), plain(wanted)))
+
+
+def _last_digit(text: str) -> Fraction:
+    """Return half a unit of the last digit of a text's one number, relatively; nothing for a single digit."""
+    found = re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text)
+    if len(found) != 1 and found[1:2] != ["10"]:  # 1.4 x 10^2
+        return Fraction(0)
+    whole, _, decimals = found[0].partition(".")
+    value = Fraction(found[0])
+    if len((whole + decimals).lstrip("0")) < 2:
+        return Fraction(0)
+    return min(Fraction(1, 2 * 10 ** len(decimals)) / value, MOST_ROUNDED)
 
 
 _COMPARE = {"exact": _exact, "asymptotic": _asymptotic, "order": _order, "numeric": _numeric}

@@ -1,7 +1,8 @@
 """Sizes to try: generic ones that tell formulas apart, and small ones that show people where they differ.
 
 Generic sizes are distinct primes above 2, so that no coincidence (a square side, a size of 1, d = k) hides a mistake;
-they span scales, so that either branch of a max is met.
+they span scales. Edges are tried besides them where a formula has a ceiling, a maximum or the like: there the two
+differ only at sizes that divide each other, are tiny or huge, or lie at the formula's own constants.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ _WIDE = (
     *(1048583, 4194319, 16777259, 67108879),
 )
 SAMPLES = 24
+_EDGES = 120
+_ROUND = (*range(1, 13), 16, 24, 25, 36, 48, 60, 64, 120, 210, 256, 720, 1024, 2520, 2**16, 2**32, 2**48, 2**60, 10**15)
 
 
 @lru_cache(maxsize=512)
@@ -31,6 +34,18 @@ def generic(names: tuple[str, ...]) -> tuple[dict[str, int], ...]:
         pool = pool if len(pool) >= len(names) else range(3, 3 + 2 * len(names), 2)
         out.append(dict(zip(names, draw.sample(pool, len(names)), strict=True)))
     return tuple(out)
+
+
+@lru_cache(maxsize=512)
+def edges(names: tuple[str, ...], constants: tuple[int, ...] = ()) -> tuple[dict[str, int], ...]:
+    """Return sizes at which rounding and maxima turn over, among them the formulas' constants; small ones first."""
+    near = [n for c in constants for n in (c - 1, c, c + 1, 2 * c) if 0 < n < 2**64]
+    draw = random.Random(20_261_130)  # noqa: S311 # a fixed choice of sizes, no secret
+    pool = [*_ROUND, *near]
+    if len(names) == 1:
+        return tuple({names[0]: n} for n in sorted({*range(1, 65), *pool}))
+    made = [dict(zip(names, draw.choices(pool, k=len(names)), strict=True)) for _ in range(_EDGES)]
+    return tuple(sorted(made, key=lambda sizes: sum(sizes.values())))
 
 
 def small(names: Sequence[str]) -> Iterator[dict[str, int]]:

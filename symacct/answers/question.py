@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.answers.algebra import expression
-from symacct.answers.reading import names_in
+from symacct.answers.trees import names_in
 from symacct.answers.truth import Truth
 from symacct.errors import ConventionError, SizeError, SymacctError, UndefinedSizeError, nearest, one_of
 from symacct.expr import Poly
 from symacct.expr.tree import Tree
 
 MODES = ("exact", "asymptotic", "order", "numeric")
-RTOL = 0.01
+RTOL = Fraction(1, 100)
 """How far a number may be off where the question does not say: 1 %."""
 
 
@@ -25,7 +25,9 @@ class Question:
 
     truth: Truth
     mode: str = "exact"
-    rtol: Fraction = Fraction(1, 100)
+    rtol: Fraction = RTOL
+    to_last_digit: bool = False
+    """Whether a number is right too that is right to its last digit: where the question states no tolerance."""
     var: tuple[str, ...] = ()
     at: Mapping[str, Fraction] | None = None
     open_names: frozenset[str] = frozenset()
@@ -60,8 +62,15 @@ def question_of(
     if mode == "numeric" and (missing := sorted(set(names_in(truth.tree)) - set(at or {}))):
         raise UndefinedSizeError(f"a numeric question needs a number for {one_of(missing)}; give at={{...}}")
     sizes = {name: _size(name, value) for name, value in (at or {}).items()}
-    grows = growing or tuple(dict.fromkeys(names_in(truth.tree)))
-    return Question(truth, mode, Fraction(str(RTOL if rtol is None else rtol)), grows, sizes or None, _open(truth.tree))
+    return Question(
+        truth,
+        mode,
+        RTOL if rtol is None else Fraction(str(rtol)),
+        rtol is None,
+        growing or tuple(symbols),
+        sizes or None,
+        _open(truth.tree),
+    )
 
 
 def _size(name: str, value: Any) -> Fraction:

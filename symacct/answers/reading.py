@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple
 
-from symacct.answers.text.grammar import inverse, joined, negated, parse
+from symacct.answers.evaluate import close, evaluate
+from symacct.answers.text.grammar import parse
 from symacct.answers.text.names import Names, names_for
 from symacct.answers.text.printing import written
 from symacct.answers.text.quantities import in_unit_of, settle
@@ -14,10 +16,14 @@ from symacct.answers.text.statement import FLIPPED, Statement, split
 from symacct.answers.text.tokens import Token, tokens_of
 from symacct.answers.text.units import Unit, read_unit
 from symacct.answers.text.words import Words, sort_words
+from symacct.answers.trees import inverse, joined, names_in, negated, nodes, replaced
 from symacct.answers.types import Reading, Warned
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
 
+SHARE = (("share", 1),)
+MOST_ROUNDED = Fraction(1, 20)
+"""How far a number may be from what it is said to be about."""
 _DIVISIONS = ("ambiguous_division", "missing_parentheses")
 
 
@@ -82,7 +88,7 @@ def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, u
     tokens, noticed = tokens_of(text)
     if not tokens:
         raise AnswerError("cannot read the answer: there is nothing in it")
-    source = _Source(text, split(tokens, names), names, wanted, noticed)
+    source = _Source(text, split(tokens, names, text), names, wanted, noticed)
     main = _read(source, _Way())
     others = _alternatives(source, main)
     return replace(main, alternatives=others, warnings=_with_both(main, others))
@@ -108,7 +114,7 @@ def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
         ways.append(_Way(tight=False))
     if len(source.statement.formulas) > 1 and source.statement.formulas[-1][0] == "≈":
         ways.append(_Way(last=True))
-    if main.unit and source.wanted is None:
+    if main.unit and source.wanted is None and main.dims != SHARE:
         ways.append(_Way(convert=False))
     out: dict[str, Reading] = {}
     for way in ways:
@@ -116,9 +122,18 @@ def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
             other = _read(source, way)
         except AnswerError:
             continue
-        if other.formula != main.formula:
+        if other.formula != main.formula and not (way.last and _is_far(main, other)):
             out.setdefault(other.formula, other)
     return tuple(out.values())
+
+
+def _is_far(exact: Reading, rounded: Reading) -> bool:
+    """Whether what is said to be about the same is not: in ``6ND ≈ 2ND``, and where two numbers of a unit differ."""
+    if names_in(rounded.tree) or names_in(exact.tree):
+        return bool(names_in(rounded.tree))
+    if exact.dims != rounded.dims:
+        return False
+    return not close(evaluate(rounded.tree, {}), evaluate(exact.tree, {}), MOST_ROUNDED)
 
 
 def _may_divide_sides(source: _Source) -> bool:
@@ -135,7 +150,7 @@ def _may_divide_sides(source: _Source) -> bool:
 def _read(source: _Source, way: _Way) -> Reading:
     text, statement, names, wanted, noticed = source
     words = Words(text, names, wanted, list(noticed), {}, whole=way.whole)
-    trees = [(relation, _tree(tokens, words, way)) for relation, tokens in statement.formulas]
+    trees = _trees(statement.formulas, words, way)
     relation, tree, limit = _judged(trees, names, last=way.last)
     if statement.flipped:
         relation = FLIPPED.get(relation, relation)
@@ -143,7 +158,7 @@ def _read(source: _Source, way: _Way) -> Reading:
     for passed in statement.passed:
         words.warn("passed_over", f"{text[passed.start : passed.end]!r} is not judged", passed)
     mode = "approximate" if statement.approximate else "exact"
-    tree, mode = _order(tree, mode)
+    tree, mode, remainder = _order(tree, mode)
     settled = settle(tree, convert=way.convert)
     settled = in_unit_of(settled, wanted) if way.convert else settled
     unknown = tuple(dict.fromkeys(n for n in names_in(settled.tree) if n not in names.symbols))
@@ -159,7 +174,20 @@ def _read(source: _Source, way: _Way) -> Reading:
         dims=settled.dims,
         per=settled.per,
         limit=limit,
+        remainder=remainder,
     )
+
+
+def _trees(formulas: list[tuple[str, list[Token]]], words: Words, way: _Way) -> list[tuple[str, Tree]]:
+    """Return the formulas as trees; what does not read before a sign of equality was a label."""
+    out = []
+    for i, (relation, tokens) in enumerate(formulas):
+        try:
+            out.append((relation, _tree(tokens, words, way)))
+        except AnswerError:
+            if i + 1 == len(formulas) or formulas[i + 1][0] not in ("=", "≈", ":"):
+                raise
+    return out
 
 
 def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
@@ -192,7 +220,7 @@ def _judged(trees: list[tuple[str, Tree]], names: Names, *, last: bool) -> tuple
     if relation == "→":
         return trees[-2][0], trees[-2][1], final
     if relation == "≈" and not last:
-        return trees[-2][0], trees[-2][1], None
+        return trees[-2][0], trees[-2][1], final if any(n in names.symbols for n in names_in(final)) else None
     first = trees[0][1]
     strange = [n for n in names_in(first) if n not in names.symbols]
     if len(set(strange)) == 1 and (solved := _solved(first, strange[0], final)):
@@ -230,30 +258,13 @@ def _under(condition: list[Token], tree: Tree, words: Words, way: _Way) -> Tree:
     return tree
 
 
-def _order(tree: Tree, mode: str) -> tuple[Tree, str]:
-    """Take ``O(...)`` off a whole answer; in a sum it is what is left out."""
+def _order(tree: Tree, mode: str) -> tuple[Tree, str, Tree | None]:
+    """Take ``O(...)`` off a whole answer; in a sum it is the remainder, which is left out."""
     if isinstance(tree, Node) and tree.operator == "order":
-        return tree.parts[0], "order"
+        return tree.parts[0], "order", None
     if isinstance(tree, Node) and tree.operator == "+":
-        kept = [p for p in tree.parts if not _is_order(p)]
+        kept = [p for p in tree.parts if not nodes(p, ("order",))]
         if kept and len(kept) < len(tree.parts):
-            return joined("+", kept), "approximate"
-    return tree, mode
-
-
-def _is_order(tree: Tree) -> bool:
-    return isinstance(tree, Node) and (tree.operator == "order" or (tree.operator == "-" and _is_order(tree.parts[0])))
-
-
-def names_in(tree: Tree) -> list[str]:
-    """Return every name of a tree, as often as it stands there."""
-    if isinstance(tree, Leaf):
-        return [tree.text] if tree.kind == "name" else []
-    return [n for part in tree.parts for n in names_in(part)]
-
-
-def replaced(tree: Tree, name: str, value: Tree) -> Tree:
-    """Return a tree with another in the place of a name."""
-    if isinstance(tree, Leaf):
-        return value if tree.kind == "name" and tree.text == name else tree
-    return Node(tree.operator, tuple(replaced(p, name, value) for p in tree.parts), tree.start)
+            left_out = nodes(tree, ("order",))[0].parts[0]
+            return joined("+", kept), "approximate", left_out
+    return tree, mode, None

@@ -50,6 +50,8 @@ class Reading:
         The dimensions of the unit, such as ``(("byte", 1),)``, and the noun it is counted by (``"param"``).
     limit
         What it tends to, where the answer says so: ``(2n-1)/(4n+2) → 1/2``.
+    remainder
+        What is left out, where the answer says so: ``n/3 + O(1)``.
     """
 
     text: str
@@ -64,6 +66,7 @@ class Reading:
     dims: tuple[tuple[str, int], ...] = field(default=(), repr=False, compare=False)
     per: str = field(default="", repr=False, compare=False)
     limit: Tree | None = field(default=None, repr=False, compare=False)
+    remainder: Tree | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Print the formula and what had to be guessed."""

@@ -142,3 +142,52 @@ def test_the_expression_is_sympy_and_the_rest_is_json():
 def test_a_unit_behind_a_fraction(text: str, formula: str) -> None:
     unit = "FLOPs/byte" if "FLOP" in text else ""
     assert sa.check(text, formula, symbols={"n": "side"}, unit=unit).correct
+
+
+SPOKEN = [
+    ("two times B T D squared", "2*B*T*D**2"),
+    ("2 times B times T times D to the power of 2", "2*B*T*D**2"),
+    ("4BTD^2 plus 2BTDV", "4*B*T*D**2 + 2*B*T*D*V"),
+    ("2BTDV divided by the square root of T", "2*B*T*D*V/sqrt(T)"),
+    ("half of 2BTD", "B*T*D"),
+    ("two thirds", "2/3"),
+    ("4½", "4.5"),
+    ("½B", "B/2"),
+    ("twelve", "12"),
+    ("forward 2BD, backward 4BD, total 6BD", "6*B*D"),
+    ("QK^T costs 2BTD and AV costs the same, so the total is 4BTD.", "4*B*T*D"),
+    ("Therefore, the total number of FLOPs is $\\boxed{2 B T D^{2}}$.", "2*B*T*D**2"),
+    ("The compute is **6·B·D** FLOPs.", "6*B*D"),
+    ("6 FLOPs per param per token => 6BD", "6*B*D"),
+    ("4BD bytes per layer, i.e. 4BD", "4*B*D"),
+    ("1 + 2 + ... + (T-1) = T(T-1)/2", "T*(T - 1)/2"),
+    ("\\begin{aligned} 4BT \\end{aligned}", "4*B*T"),
+    ("\\lim_{B\\to\\infty} = T", "T"),
+    ("it tends to B", "B"),
+    ("for large B it is about B/3", "B/3"),
+    ("独立：共 4BT", "4*B*T"),
+    ("independent of B", "1"),
+    ("O(1), a constant", "1"),
+]
+
+
+@pytest.mark.parametrize(("text", "formula"), SPOKEN)
+def test_words_around_a_formula(text, formula):
+    reading = sa.read_answer(text, {"B": "batch", "T": "length", "D": "d_model", "V": "vocab"})
+    assert not reading.unknown
+    sizes = {"B": 3, "T": 5, "D": 7, "V": 11}
+    assert math.isclose(float(evaluate(reading.tree, sizes)), float(value(parsed(formula), sizes)), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "formula"),
+    [
+        ("n is at least 887", ">", "887"),
+        ("when n exceeds 886", ">", "886"),
+        ("n must be less than 887", "<", "887"),
+        ("n 至少 887", ">", "887"),
+    ],
+)
+def test_a_threshold_in_words(text, relation, formula):
+    reading = sa.read_answer(text, {"n": "side"})
+    assert (reading.relation, reading.formula) == (relation, formula)

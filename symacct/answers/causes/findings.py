@@ -20,10 +20,10 @@ from symacct.answers.causes.structure import (
     of_swaps,
 )
 from symacct.answers.causes.terms import of_divisors, of_terms
-from symacct.answers.equality import close, equal_for_all
-from symacct.answers.evaluate import evaluate
+from symacct.answers.equality import equal_for_all
+from symacct.answers.evaluate import close, evaluate
 from symacct.answers.question import Question
-from symacct.answers.reading import names_in
+from symacct.answers.trees import names_in
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import Expr, add, divide, multiply, name

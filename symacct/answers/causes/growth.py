@@ -10,8 +10,8 @@ from symacct.answers.causes.case import Case, Monomial
 from symacct.answers.causes.factors import of_number, of_powers
 from symacct.answers.evaluate import evaluate
 from symacct.answers.points import generic
-from symacct.answers.reading import names_in
 from symacct.answers.text.printing import written
+from symacct.answers.trees import names_in
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import name

@@ -8,14 +8,13 @@ from fractions import Fraction
 
 from symacct.answers.causes.case import Case
 from symacct.answers.causes.factors import TIMES, has_root
-from symacct.answers.causes.structure import exchanged, nodes
 from symacct.answers.evaluate import evaluate, number
 from symacct.answers.points import generic
-from symacct.answers.text.grammar import joined
 from symacct.answers.text.printing import written
+from symacct.answers.trees import exchanged, joined, nodes, numbers_in
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
-from symacct.expr.tree import Leaf, Tree
+from symacct.expr.tree import Leaf
 
 _NEAR = Fraction(6, 1000)
 _FACTORS = {
@@ -102,14 +101,14 @@ def _factors(c: Fraction, case: Case) -> Iterator[Finding]:
 
 def _has_peak(case: Case) -> bool:
     """Whether a constant of the truth looks like a peak: 10 to 100,000 TFLOP/s, in a few digits."""
-    literals = [number(leaf) for leaf in _numbers(case.truth.tree)]
+    literals = [number(leaf) for leaf in numbers_in(case.truth.tree)]
     return any(10**13 <= v <= 10**17 and len(str(int(v)).rstrip("0")) <= 4 for v in literals)
 
 
 def _of_factor(value: Fraction, case: Case, *, less: bool) -> Iterator[Finding]:
     peak = _has_peak(case)
     if value == 2:
-        if any(number(leaf) == Fraction(1, 2) for leaf in _numbers(case.truth.tree)):  # an MFU of one half
+        if any(number(leaf) == Fraction(1, 2) for leaf in numbers_in(case.truth.tree)):  # an MFU of one half
             yield Finding("constant_dropped", "0.5")
         if peak:
             yield Finding("sparsity")
@@ -123,7 +122,7 @@ def _of_factor(value: Fraction, case: Case, *, less: bool) -> Iterator[Finding]:
 
 def _constants(c: Fraction, case: Case, above: int = 0) -> Iterator[Finding]:
     """Yield a constant of the truth that was dropped or put in twice."""
-    for leaf in _numbers(case.truth.tree):
+    for leaf in numbers_in(case.truth.tree):
         value = number(leaf)
         if value not in (0, 1) and value > above and _is(c, value):
             yield Finding("constant_dropped", leaf.text)
@@ -140,7 +139,7 @@ def _lost_terms(case: Case) -> Iterator[Finding]:
 
 def _binary(case: Case) -> Iterator[Finding]:
     """Yield a number of GB in the truth that was taken for GiB."""
-    for leaf in _numbers(case.truth.tree):
+    for leaf in numbers_in(case.truth.tree):
         binary = Leaf("number", str(int(number(leaf) * Fraction(1024, 1000) ** 3)), 0)
         if number(leaf) >= 10**9 and case.equals(exchanged(case.truth.tree, leaf, binary)):
             yield Finding("gb_gib", "GB and GiB")
@@ -164,9 +163,3 @@ def _plain_ratio(c: Fraction, case: Case) -> Iterator[Finding]:
         if 0 < small.numerator <= 32 and small != 1 and abs(value / small - 1) < Fraction(2, 1000):
             yield Finding("factor", text.format(small))
             return
-
-
-def _numbers(tree: Tree) -> list[Leaf]:
-    if isinstance(tree, Leaf):
-        return [tree] if tree.kind == "number" else []
-    return [leaf for part in tree.parts for leaf in _numbers(part)]

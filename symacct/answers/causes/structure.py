@@ -8,9 +8,8 @@ from itertools import combinations
 from symacct.answers.causes.case import Case
 from symacct.answers.causes.factors import of_number, of_ratio
 from symacct.answers.limits import same_limit
-from symacct.answers.reading import names_in, replaced
-from symacct.answers.text.grammar import joined
 from symacct.answers.text.printing import written
+from symacct.answers.trees import exchanged, joined, names_in, nodes, replaced
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import Expr, monomial, multiply, product, split_content, terms_of
@@ -68,8 +67,8 @@ def _of_branches(case: Case) -> Iterator[Finding]:
 
 def of_rounding(case: Case) -> Iterator[Finding]:
     """Yield a ceiling or floor that was left out or taken for the other."""
-    for node in nodes(case.truth.tree, ("ceil", "floor", "ceiling")):
-        other = Node("floor" if node.operator.startswith("ceil") else "ceil", node.parts, 0)
+    for node in nodes(case.truth.tree, ("ceil", "floor")):
+        other = Node("floor" if node.operator == "ceil" else "ceil", node.parts, 0)
         if case.equals(exchanged(case.truth.tree, node, node.parts[0])) or case.equals(
             exchanged(case.truth.tree, node, other)
         ):
@@ -182,20 +181,3 @@ def _is_sum_of_shares(case: Case) -> bool:
 
 def _leaf(name: str) -> Leaf:
     return Leaf("name", name, 0)
-
-
-def nodes(tree: Tree, operators: tuple[str, ...]) -> list[Node]:
-    """Return the nodes of a tree with one of some operators."""
-    if isinstance(tree, Leaf):
-        return []
-    inside = [n for part in tree.parts for n in nodes(part, operators)]
-    return [tree, *inside] if tree.operator in operators else inside
-
-
-def exchanged(tree: Tree, old: Tree, new: Tree) -> Tree:
-    """Return a tree with one node replaced."""
-    if tree is old:
-        return new
-    if isinstance(tree, Leaf):
-        return tree
-    return Node(tree.operator, tuple(exchanged(p, old, new) for p in tree.parts), tree.start)

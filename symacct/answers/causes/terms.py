@@ -10,7 +10,7 @@ from symacct.answers.causes.case import Case, Monomial
 from symacct.answers.causes.factors import is_gated, of_powers
 from symacct.answers.causes.growth import of_leading
 from symacct.answers.causes.structure import of_limits
-from symacct.answers.text.grammar import inverse, joined
+from symacct.answers.trees import inverse, joined
 from symacct.answers.types import Finding
 from symacct.expr import Expr, Number, add, monomial, multiply, terms_of, to_text
 from symacct.expr.poly import join, whole

@@ -54,7 +54,7 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept(
         r"^(query |attention |num_|n_)?heads\b",
         "num_heads n_heads heads n_h n_head nheads num_attention_heads n_q",
-        "H h N",
+        "H h N a",
     ),
     Concept(
         r"d_?ff|d_?ffn|feed.?forward|intermediate|ffn|mlp.*(width|dim)",
@@ -95,6 +95,7 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept(r"cin|in.?channels", "C_in Cin c_in in_channels", "i"),
     Concept(r"cout|out.?channels", "C_out Cout c_out out_channels", "o"),
     Concept(r"kernel", "kernel kernel_size ksize K", "k"),
+    Concept("latency", "latency alpha α"),
     Concept(r"rank$", "rank lora_rank", "r"),
 )
 

@@ -21,7 +21,8 @@ SAME: dict[str, str] = {
     **dict.fromkeys("≈≃≅∼〜～≐≒", "≈"),
     **dict.fromkeys("≤⩽≦≲≪", "<"),
     **dict.fromkeys("≥⩾≧≳≫", ">"),
-    **dict.fromkeys("→⟶⇒⟹➔", "→"),
+    **dict.fromkeys("→⟶➔", "→"),
+    **dict.fromkeys("⇒⟹≡≔∴", "="),
     **dict.fromkeys("Õ", "O"),
     **dict.fromkeys("‘’“”\"'", " "),
     **dict.fromkeys("\u00a0\u2009\u202f\u2007\u2006\u2005\u2004\u2002\u2003\u200a\u205f\u3000", " "),
@@ -30,10 +31,7 @@ SAME: dict[str, str] = {
     **dict.fromkeys("】〕]", "]"),
     "、": ",",
     "。": " ",
-    "≡": "=",
-    "≔": "=",
     "∣": "|",
-    "⌊": "⌊",
     "µ": "μ",
 }
 """Glyphs that mean the same; Unicode folds the rest (full-width, mathematical letters)."""
@@ -112,11 +110,22 @@ def _fold(char: str, text: str, at: int) -> str:
         return ""
     folded = unicodedata.normalize("NFKC", char)
     if category == "No" and "\u2044" in folded:  # one half is one sign
-        return "(" + folded.replace("\u2044", "/") + ")"
+        return _vulgar(folded.replace("\u2044", "/"), text, at)
     folded = "".join(SAME.get(c, c) for c in folded)
     if not folded.isprintable() or len(folded) > 4:
         raise AnswerError(f"cannot read the answer: {_named(char)}\n{caret(text, at)}")
     return folded
+
+
+def _vulgar(fraction: str, text: str, at: int) -> str:
+    """Write a fraction that is one character; behind a digit it is added, as in four and a half."""
+    if not (at and text[at - 1].isdecimal()):
+        return f"({fraction})"
+    above, below = fraction.split("/")
+    decimals = f"{int(above) / int(below):.3f}".lstrip("0")
+    if int(above) * 1000 % int(below):
+        raise AnswerError(f"cannot read the answer: write this fraction with a slash\n{caret(text, at)}")
+    return decimals
 
 
 def _named(char: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from symacct.answers.text.names import Names
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.units import unit_of
-from symacct.answers.text.vocabulary import FUNCTIONS, ORDERS
+from symacct.answers.text.vocabulary import FUNCTIONS, NEGATIONS, ORDERS
 
+_OTHERS = frozenset(["or", "else", "otherwise", "but"])
 _LONGEST = 24
 """Tokens that a comment has at most."""
 
@@ -23,6 +24,8 @@ def without_comments(tokens: list[Token], names: Names) -> tuple[list[Token], li
             at += 1
             continue
         inside = tokens[at + 1 : end]
+        if inside[0].text in ("=", "≈") and end == len(tokens) - 1:  # said once more
+            return [*kept, *inside], comments
         if len(inside) == 1 and inside[0].kind == "word" and unit_of(inside[0].text):
             if kept[-1].kind == "word" and unit_of(kept[-1].text):
                 kept.pop()
@@ -42,6 +45,8 @@ def _end(tokens: list[Token], at: int, names: Names) -> int:
     if not inside:
         return 0
     words = [t for t in inside if t.kind == "word"]
+    if any(t.text.lower() in NEGATIONS | _OTHERS for t in words) and any(t.kind == "number" for t in inside):
+        return 0
     if any(t.text in ("→", "∞", "=") for t in inside) or (len(words) == len(inside) and _is_prose(words, names)):
         return end
     if tokens[at].glued:

@@ -15,11 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from symacct.answers.text.tokens import Token
+from symacct.answers.trees import inverse, joined, negated, nodes
 from symacct.errors import AnswerError, caret
 from symacct.expr.tree import Leaf, Node, Tree
 
 MAX_DEPTH = 60
 CLOSING = {"(": ")", "[": "]", "{": "}", "⌈": "⌉", "⌊": "⌋", "|": "|"}
+_BRACKETS = {"⌈": "ceil", "⌊": "floor", "|": "abs"}
 _STARTS = frozenset(["(", "[", "{", "⌈", "⌊", "√", "frac"])
 ONE_ARGUMENT = frozenset(["sqrt", "floor", "ceil", "log", "ln", "log2", "log10", "abs", "order", "same"])
 
@@ -48,29 +50,6 @@ def parse(tokens: list[Token], text: str, *, tight: bool = True) -> Parsed:
     return Parsed(tree, parser.ambiguous)
 
 
-def negated(tree: Tree) -> Tree:
-    """Return a tree with the other sign."""
-    return Node("-", (tree,), tree.start)
-
-
-def inverse(tree: Tree) -> Tree:
-    """Return one over a tree."""
-    return Node("/", (tree,), tree.start)
-
-
-def joined(operator: str, parts: list[Tree]) -> Tree:
-    """Return a flat sum or product of parts."""
-    flat: list[Tree] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, Node) and part.operator == operator else (part,)
-    return flat[0] if len(flat) == 1 else Node(operator, tuple(flat), flat[0].start)
-
-
-def halved(tree: Tree) -> Tree:
-    """Return half of a tree."""
-    return joined("*", [tree, inverse(Leaf("number", "2", tree.start))])
-
-
 class _Parser:
     """A recursive descent over the tokens of one formula."""
 
@@ -81,6 +60,7 @@ class _Parser:
         self.tight = tight
         self.at = 0
         self.depth = 0
+        self.in_bars = False
         self.ambiguous: list[int] = []
 
     @property
@@ -109,33 +89,33 @@ class _Parser:
             while sign:
                 minus ^= sign.text == "-"
                 sign = self.sign("+", "-")
-            part = self.product()
-            parts.append(negated(part) if minus else part)
+            parts.append(self.product(minus=minus))
             sign = self.sign("+", "-")
             if not sign:
                 break
         self.depth -= 1
         return joined("+", parts)
 
-    def product(self) -> Tree:
+    def product(self, *, minus: bool) -> Tree:
         parts = [self.signed()]
         while True:
             if self.sign("*"):
                 parts.append(self.signed())
             elif slash := self.sign("/"):
                 parts.append(inverse(self.divisor(slash)))
-            elif self.sign("//"):
-                parts = [Node("floor", (joined("*", [*parts, inverse(self.signed())]),), parts[0].start)]
+            elif self.sign("//"):  # a minus before it is rounded with it, as in -(-a//b)
+                whole = joined("*", [*parts, inverse(self.signed())])
+                parts, minus = [Node("floor", (negated(whole) if minus else whole,), whole.start)], False
             elif self.starts_operand():
                 parts.append(self.power())
             else:
-                return joined("*", parts)
+                return negated(joined("*", parts)) if minus else joined("*", parts)
 
     def starts_operand(self) -> bool:
         token = self.now
         if token.kind in ("name", "unknown", "two", "unit", "call"):
             return True
-        return token.kind == "sign" and token.text in _STARTS
+        return token.kind == "sign" and (token.text in _STARTS or (token.text == "|" and not self.in_bars))
 
     def divisor(self, slash: Token) -> Tree:
         """Read what stands under a slash: of an implicit product glued to it all (as in print) or the first part."""
@@ -215,11 +195,14 @@ class _Parser:
     def bracketed(self, token: Token) -> Tree | None:
         if token.text not in CLOSING:
             return None
+        outside, self.in_bars = self.in_bars, token.text == "|"
         tree = self.sum()
+        self.in_bars = outside
         self.close(token)
-        if token.text in ("⌈", "⌊"):
-            return Node("ceil" if token.text == "⌈" else "floor", (tree,), token.start)
-        return tree
+        operator = _BRACKETS.get(token.text, "")
+        if operator == "abs" and not nodes(tree, ("-",)):  # |V| is a number of things
+            return tree
+        return Node(operator, (tree,), token.start) if operator else tree
 
     def close(self, opened: Token) -> None:
         if not self.sign(CLOSING[opened.text]):

@@ -56,7 +56,7 @@ class Names:
             return Piece("name", word, 0, len(word))
         key = fold(word)
         if len(key) > 1:
-            brief = PRODUCT if len(word) == 2 and word.islower() else ALIAS  # bs is b*s before it is the batch size
+            brief = ALIAS if len(word) > 2 or word.isupper() else PRODUCT  # bs is b*s before it is the batch size
             for table, cost in ((self.said, ALIAS), (self.folded, CASE), (self.aliases, brief)):
                 if found := _one(table.get(key)):
                     return self._alias(word, found, cost)
@@ -157,7 +157,8 @@ class Names:
             return Piece("function", text, start, end, ALIAS)
         if text == "x" and end < len(word) and "x" not in self.symbols and "X" not in self.symbols:
             return Piece("times", "*", start, end, ALIAS)
-        whole = self.whole(text) if text[0].isalpha() else None
+        torn = "_" in text and word[end - 1 : end + 1].islower() and len(word) > end  # d_at of d_attn
+        whole = self.whole(text) if text[0].isalpha() and not torn else None
         if whole:
             return whole._replace(start=start, end=end)
         if end - start == 1:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from symacct.answers.text.grammar import joined
 from symacct.answers.text.units import Unit, read_unit
+from symacct.answers.trees import joined
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
 

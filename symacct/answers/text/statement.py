@@ -7,12 +7,15 @@ formula; the rest says which mode it is in, in which direction a threshold goes,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from symacct.answers.text.comments import without_comments
 from symacct.answers.text.names import Names
+from symacct.answers.text.sentences import concluded, is_product, written_out
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
 from symacct.answers.text.words import spread_han
+from symacct.errors import AnswerError, caret
 
 Segment = tuple[str, list[Token]]
 RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
@@ -36,11 +39,14 @@ class Statement:
     """Whether the name stands behind the formula, as in ``1 + BW/C > N``."""
 
 
-def split(tokens: list[Token], names: Names) -> Statement:
+def split(tokens: list[Token], names: Names, text: str) -> Statement:
     """Split an answer into its formulas."""
     out = Statement()
-    tokens, comments = without_comments(spread_han(tokens), names)
+    tokens = concluded(written_out(spread_han(tokens), names), names, text)
+    tokens = _constant(tokens) or tokens
+    tokens, comments = without_comments(tokens, names)
     tokens, condition = _cut_condition(tokens, names, out)
+    _refuse_cases(condition, names, text)
     for words in (*comments, condition):
         if any(t.text == "=" for t in words):
             out.condition = words
@@ -56,6 +62,17 @@ def split(tokens: list[Token], names: Names) -> Statement:
     out.approximate |= any(w.lower() in APPROXIMATE and not names.whole(w) for w in spoken)
     out.formulas = segments
     return out
+
+
+def _constant(tokens: list[Token]) -> list[Token]:
+    """Return O(1) for an answer that says in words that something is constant."""
+    words = [t.text.lower() for t in tokens]
+    if words[-1:] != ["constant"] and words[:1] != ["independent"]:
+        return []
+    if any(t.kind != "word" for t in tokens):
+        return []
+    kinds = ("word", "O"), ("sign", "("), ("number", "1"), ("sign", ")")
+    return [tokens[0]._replace(kind=kind, text=text) for kind, text in kinds]
 
 
 def _unlabelled(segments: list[Segment], out: Statement) -> list[Segment]:
@@ -96,12 +113,22 @@ def _is_label(tokens: list[Token]) -> bool:
     )
 
 
+def _refuse_cases(condition: list[Token], names: Names, text: str) -> None:
+    """Refuse two answers in one: ``6ND for training and 2ND for inference``."""
+    for before, token in pairwise(condition):
+        product = before.kind == "number" and token.glued and is_product(token.text, names)
+        if token.text.lower() in ("else", "otherwise") or (product and not any(t.text in RELATIONS for t in condition)):
+            what = "there are two answers here; give the one that is asked for"
+            raise AnswerError(f"cannot read the answer: {what}\n{caret(text, token.start, token.end)}")
+
+
 def _cut_condition(tokens: list[Token], names: Names, out: Statement) -> tuple[list[Token], list[Token]]:
     for i, token in enumerate(tokens):
         if i == 0 or token.kind != "word":
             continue
         word = token.text
-        if word.lower() in CONDITIONS and word not in names.symbols and not names.whole(word):
+        part_of_product = token.glued and not any(piece.kind == "unknown" for piece in names.cut(word))
+        if word.lower() in CONDITIONS and not part_of_product and not names.whole(word):
             if _is_label(tokens[:i]) and any(t.text in RELATIONS for t in tokens[i:]):
                 out.flipped |= any(t.text.lower() in _SLOW for t in tokens[:i])
                 return _cut_condition(tokens[i + 1 :], names, out)

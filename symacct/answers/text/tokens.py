@@ -36,6 +36,9 @@ _ATTRIBUTE = re.compile(
     r"(?:(?:self|cfg|config|args|model|math|np|numpy|torch|hparams|hp|conf|opt|jnp)\.)+(?=[A-Za-z_])"
 )
 _WORD = re.compile(r"[A-Za-zΑ-ωμ](?:[A-Za-z0-9Α-ωμ]|\\?_+(?=[A-Za-z0-9Α-ωμ]))*")
+_THAT_IS = re.compile(r"i\.\s?e\.")
+_BOLD = re.compile(r"(?<![^\s(:])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![^\s).,;:])")
+_ENVIRONMENT = re.compile(r"\s*\{[A-Za-z]+\*?\}")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _SUB_BRACES = re.compile(r"_\s*\{\s*((?:[^{}]|\{[^{}]*\})*)\}")
 _SUB_COMMAND = re.compile(r"_\s*\\(?:mathrm|text|textrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}")
@@ -43,8 +46,8 @@ _COMMAND = re.compile(r"\\([A-Za-z]+|.)\*?")
 _NESTED = re.compile(r"\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 _NOTE = re.compile(r"\s*[_^]\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 _BRACED = re.compile(r"\s*\{([^{}]*)\}")
-_SIGNS = re.compile(r"\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&]")
-_SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "→", "~=": "≈", ":=": "="}
+_SIGNS = re.compile(r"\.{2,}|\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&…]")
+_SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "=", "~=": "≈", ":=": "="}
 CALLS = frozenset(
     [
         "min",
@@ -77,8 +80,9 @@ def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:
 
     """
     cleaned = clean(text)
-    lexer = _Lexer(text, cleaned)
-    lexer.run(*_undecorated(cleaned.text))
+    plain = _BOLD.sub(r"  \1  ", cleaned.text)
+    lexer = _Lexer(text, cleaned._replace(text=plain))
+    lexer.run(*_undecorated(plain))
     return _folded(lexer.out), (*cleaned.warnings, *lexer.warnings)
 
 
@@ -90,6 +94,8 @@ def _folded(tokens: list[Token]) -> list[Token]:
             out[-2:] = [out[-1]._replace(glued=out[-2].glued)]
         elif len(out) > 1 and out[-1].text == "-" and out[-2].text.lower() in _DEVICES and token.glued:
             out[-2:] = [token]  # GPU-hours are hours
+        elif len(out) > 1 and out[-1].text == "-" and out[-2].text == "micro" and token.glued:
+            out[-2:] = [token._replace(text=f"micro-{token.text}", start=out[-2].start)]
         elif token.text in ("s", "sec") and out and out[-1].text == "μ":
             out[-1] = out[-1]._replace(text="μs", end=token.end)
         else:
@@ -104,7 +110,7 @@ def _undecorated(text: str) -> tuple[int, int]:
     start = 0
     while start < end and text[start] in " >":
         start += 1
-    while end > start and text[end - 1] in " .,;!?":
+    while end > start and text[end - 1] in " .,;?":
         end -= 1
     if text[start : start + 2] in ("- ", "* "):
         start += 2
@@ -143,6 +149,9 @@ class _Lexer:
             return self._command(at, end)
         if found := _ATTRIBUTE.match(self.text, at, end):
             return found.end()
+        if found := _THAT_IS.match(self.text, at, end):
+            self._emit("word", "ie", at, found.end())
+            return found.end()
         if found := _WORD.match(self.text, at, end):
             return self._word(found, end)
         if found := _HAN.match(self.text, at, end):
@@ -150,8 +159,8 @@ class _Lexer:
             return found.end()
         if found := _SIGNS.match(self.text, at, end):
             return self._sign(found)
-        if char == "." and self.out:  # a dot as in 6.N.D
-            self._emit("sign", "*", at, at + 1)
+        if char == "." and self.out:  # a dot as in 6.N.D, or the end of a sentence
+            self._emit("sign", ";" if self.text[at + 1 : at + 2] == " " else "*", at, at + 1)
             return at + 1
         raise self.refuse(at, f"did not expect {char!r} here")
 
@@ -191,7 +200,7 @@ class _Lexer:
         return stop
 
     def _sign(self, found: re.Match[str]) -> int:
-        sign = _SAME_SIGN.get(found[0], found[0])
+        sign = "…" if found[0].startswith("..") else _SAME_SIGN.get(found[0], found[0])
         if (
             sign == "*"
             and not self.text[found.end() :].strip(" .")
@@ -232,6 +241,11 @@ class _Lexer:
             self._track(SIGNS.get(name, ""))
         elif name in SPACES:
             self.glued = False
+        elif name in ("begin", "end") and (environment := _ENVIRONMENT.match(self.text, stop, end)):
+            return environment.end()
+        elif name == "lim" and (note := _NOTE.match(self.text, stop, end)):
+            self._emit("sign", "→", at, stop)
+            return note.end()
         elif name not in SILENT:
             raise self.refuse(at, f"the command \\{name[:30]} is not known here")
         dot = name in ("left", "right") and self.text[stop : stop + 1] == "."

@@ -78,18 +78,22 @@ _TIMES: dict[str, int | Fraction] = {
     **dict.fromkeys(listed("ps picosecond picoseconds 皮秒"), Fraction(1, 10**12)),
 }
 NOUNS: dict[str, str] = {
+    **dict.fromkeys(listed("slot slots pair pairs forwards"), ""),
+}
+NOUNS |= {
     noun: names.split()[0]
     for names in (
         "param params parameter parameters weight weights 参数 个参数",
         "token tokens tok 词元 个词元 标记",
         "device devices gpu gpus chip chips rank ranks tpu tpus accelerator accelerators 卡 张卡 设备 块",
-        "gpu h100 h100s a100 a100s h200 h800 b200 v100",
+        "device card cards node nodes h100 h100s a100 a100s h200 h800 b200 v100",
         "layer layers block blocks 层",
         "sequence sequences seq seqs sample samples example examples 序列 条序列 样本 个样本",
         "element elements elem elems value values word words number numbers entry entries 元素 个元素 个",
-        "step steps micro-steps micro-step microsteps iteration iterations iter 步",
-        "batch batches 批",
+        "step steps micro-steps micro-step microsteps iteration iterations iter pass passes 步",
+        "batch batches micro-batch micro-batches 批",
         "head heads query queries row rows col cols column columns neuron neurons",
+        "expert experts",
         "x times fold 倍",
     )
     for noun in names.split()
@@ -138,7 +142,8 @@ def _prefixed(word: str) -> Unit | None:
     prefix, rest = word[:1], word[1:]
     if rest.lower() in ("ib", "ibyte", "ibytes", "ibit") and prefix.upper() in DECIMAL:
         scale = Fraction(1024) ** DECIMAL[prefix.upper()]
-        return Unit(word, scale / (8 if rest == "ibit" else 1), (("byte", 1),))
+        bits = rest == "ibit" or (rest == "ib" and prefix.isupper())  # Gib is bits, gib a careless GiB
+        return Unit(word, scale / (8 if bits else 1), (("byte", 1),))
     power = DECIMAL.get(prefix) or (DECIMAL.get(prefix.upper(), 0) if prefix in "gt" or rest == "b" else 0)
     if not power:
         return None

@@ -32,28 +32,69 @@ ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
 PROSE = frozenset(
     listed("""a an the is are about approximately approx roughly around circa ca of total overall answer ans final
     return memory compute cost space growth complexity asymptotically exactly
-    result equals equal so thus hence that we get gives it in all only just dense constant least most exactly at up to
+    result equals equal so thus hence therefore overall altogether that this have get obtain gives
+    it in all only just dense constant least most exactly at up to
     约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""")
 )
 CONDITIONS = frozenset(listed("when if for where with as assuming given provided since because 当 若 如果 其中 因为"))
+EQUALS = frozenset(listed("is are equals becomes gives yields costs takes needs 是 为 等于"))
+"""Words that join a label and a formula."""
+CONCLUSIONS = frozenset(
+    listed("so thus hence therefore ie total overall altogether answer becomes 共 总共 总计 一共 因此 所以 故")
+)
+"""Words behind which an answer says what it comes to."""
+NEGATIONS = frozenset(listed("not never nor neither wrong incorrect instead isn aren doesn 不 非 不是"))
+SPOKEN: dict[tuple[str, ...], str] = {
+    tuple(phrase.split()): signs
+    for signs, phrases in (
+        ("+", "plus"),
+        ("-", "minus"),
+        ("*", "times, multiplied by"),
+        ("/", "divided by, over"),
+        ("^ 2", "squared"),
+        ("^ 3", "cubed"),
+        ("^", "to the power of, to the power, raised to the power of"),
+        ("√", "square root of, the square root of"),
+        ("2 *", "twice, double"),
+        ("0.5 *", "half of, one half of"),
+        ("0.5", "one half, a half"),
+        ("0.25", "one quarter, a quarter"),
+        ("0.75", "three quarters"),
+        ("1 / 3", "one third, a third"),
+        ("2 / 3", "two thirds"),
+        (">", "at least, exceeds, more than, greater than, larger than, is at least, is more than, is greater than"),
+        (">", "must exceed, is larger than, is above, 大于, 至少"),
+        ("<", "at most, less than, fewer than, smaller than, is at most, is less than, is smaller than"),
+        ("<", "is below, 小于, 至多"),
+        ("≈", "on the order of, of the order of, in the order of"),
+        ("→", "tends to, approaches, converges to, goes to"),
+    )
+    for phrase in phrases.split(",")
+}
+"""Words that stand for signs."""
 APPROXIMATE = frozenset(listed("about approximately approx roughly around circa ca 约 大约 大概 约为 约等于 左右"))
 PER = frozenset(["per", "每"])
 _HAN_UNITS = """字节 比特 位 浮点运算 浮点操作 次浮点运算 次运算 次 秒 秒钟 分钟 小时 时 天
 日 周 星期 个月 月 年 毫秒 微秒 纳秒"""
 PERCENT = "百分之"
+_COUNTS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty"""
 NUMBERS: dict[str, str] = {
-    **{word: str(n) for n, word in enumerate(listed("zero one two three four five six seven eight nine ten"))},
+    **{word: str(n) for n, word in enumerate(listed(_COUNTS))},
     "half": "0.5",
+    "quarter": "0.25",
+    **dict.fromkeys(("no", "none", "nothing"), "0"),
     "零": "0",
     "一": "1",
     "两": "2",
     "一半": "0.5",
 }
 """Numbers that are written as words."""
+_HAN_SPOKEN = (*EQUALS, *CONCLUSIONS, *NEGATIONS, *(p[0] for p in SPOKEN))
 HAN_WORDS = frozenset(
     {
         w
-        for w in (PERCENT, *NUMBERS, *PROSE, *CONDITIONS, *PER, *SUFFIXES, *NOUNS, *listed(_HAN_UNITS))
+        for w in (PERCENT, *NUMBERS, *PROSE, *CONDITIONS, *PER, *SUFFIXES, *NOUNS, *listed(_HAN_UNITS), *_HAN_SPOKEN)
         if not w.isascii()
     }
 )

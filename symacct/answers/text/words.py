@@ -94,7 +94,8 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
         return at + 1
     starred = before is not None and before.text == "*" and len(word) > 1
     noun = starred and (found := unit_of(word)) is not None and not found.dims
-    if (behind or noun) and (unit := _unit(token, before, words, last=after is None)):
+    last = all(t.kind == "word" and (unit_of(t.text) or t.text.lower() in PER) for t in tokens[at + 1 :])
+    if (behind or noun) and (unit := _unit(token, before, words, last=last)):
         out.append(token._replace(kind="unit", text=unit))
         return _more_unit(tokens, at + 1, out)
     if word.lower() in NUMBERS and not behind and not words.is_name(word):

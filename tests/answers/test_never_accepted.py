@@ -1,0 +1,95 @@
+"""Wrong answers that are right at the sizes one tries first, or say the right thing beside the point."""
+
+from __future__ import annotations
+
+import pytest
+
+import symacct as sa
+
+FORMULAS = [  # (answer, truth)
+    ("min(n, 10**9)", "n"),
+    ("max(s/w, 1e-6)", "s/w"),
+    ("n", "max(n, 2)"),
+    ("8*t*d", "min(b, 8)*t*d"),
+    ("floor(n/2) + 1", "ceil(n/2)"),
+    ("floor(n/295) + 1", "ceil(n/295)"),
+    ("floor(a/b) + 1", "ceil(a/b)"),
+    ("ceil(a/b) - 1", "floor(a/b)"),
+    ("n - 2*floor(n/2)", "1"),
+    ("ceil(sqrt(n))", "floor(sqrt(n)) + 1"),
+    ("ceil(log2(n))", "floor(log2(n)) + 1"),
+    ("abs(n - 3)", "n - 3"),
+    ("n**(1 + 1e-15)", "n"),
+    ("n + 1e-15", "n"),
+    ("sqrt(n**2 + 1e-20)", "n"),
+    ("0.33333n + 0.001", "n/3"),
+    ("2n + O(1)", "2*n"),
+    ("6ND ≈ 2ND", "6*N*D"),
+    ("2ND ≈ 6ND", "6*N*D"),
+    ("6ND (= 2ND)", "6*N*D"),
+    ("6ND for training and 2ND for inference", "6*N*D"),
+    ("6ND if causal else 2ND", "6*N*D"),
+    ("not 6ND", "6*N*D"),
+    ("the answer is not 6ND", "6*N*D"),
+    ("6ND, so 2ND", "6*N*D"),
+    ("6ND (wrong: 3ND)", "6*N*D"),
+    ("n!", "n"),
+    ("n is not greater than 885", "n > 885"),
+    ("n > 884", "n > 885"),
+]
+NUMBERS = [  # (answer, truth, unit)
+    ("16 TFLOP/s", "16e12", "FLOPs"),
+    ("16 TFLOPs per second", "16e12", "FLOPs"),
+    ("16 TFLOP", "16e12", "FLOP/s"),
+    ("16 Gib", "16*2**30", "bytes"),
+    ("16 tokens", "16", "GB"),
+    ("16 layers", "16", "tokens"),
+    ("16 J", "16", "FLOPs"),
+    ("50%", "50", ""),
+    ("0.5%", "0.5", ""),
+    ("144i", "144", ""),
+    ("100 ≈ 144", "144", ""),
+]
+GROWTH = [  # (answer, truth, mode)
+    ("O(n)", "1", "order"),
+    ("O(log n)", "1", "order"),
+    ("O(L*N)", "L", "order"),
+    ("O(sqrt(L) log N)", "sqrt(L)", "order"),
+    ("0", "floor(M/(2*L*D))", "asymptotic"),
+    ("n/3*(1 + 1e-7)", "n/3", "asymptotic"),
+    ("n/3 + O(n)", "n/3", "asymptotic"),
+]
+
+
+@pytest.mark.parametrize(("answer", "truth"), FORMULAS)
+def test_a_formula_that_is_nearly_right(answer, truth):
+    verdict = sa.check(answer, truth, "a b d n s t w N D")
+    assert not verdict.correct
+    assert verdict.mistakes
+
+
+@pytest.mark.parametrize(("answer", "truth", "unit"), NUMBERS)
+def test_a_number_of_another_unit(answer, truth, unit):
+    assert not sa.check(answer, truth, mode="numeric", unit=unit).correct
+
+
+@pytest.mark.parametrize(("answer", "truth", "mode"), GROWTH)
+def test_a_growth_that_is_another(answer, truth, mode):
+    assert not sa.check(answer, truth, "n L N M D", mode).correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth"),
+    [
+        ("floor((a - 1)/b) + 1", "ceil(a/b)"),
+        ("-(-a//b)", "ceil(a/b)"),
+        ("(a + b - 1)//b", "ceil(a/b)"),
+        ("ceil(log2(2n)) - 1", "ceil(log2(n))"),
+        ("2^b*2^(n+5)", "32*2**(b + n)"),
+        ("|a - b|", "max(a, b) - min(a, b)"),
+        ("2|a-b|", "2*abs(a - b)"),
+        ("n >= 886", "n > 885"),
+    ],
+)
+def test_what_is_right_everywhere_stays_right(answer, truth):
+    assert sa.check(answer, truth, "a b n").correct
