@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats
+from symacct.accounting.numbers import together
 from symacct.conventions import convention_of
 from symacct.dtypes import as_format
 from symacct.errors import ConventionError, DtypeError, GraphError, nearest, one_of
@@ -26,7 +27,7 @@ def account_function(
     _check_chosen(chosen)
     arguments = signature_of(fn).parameters
     given = {n: v for n, v in keywords.items() if n in arguments}
-    put_in = {**(sizes or {}), **{n: v for n, v in keywords.items() if n not in arguments}}
+    put_in = together(sizes, {n: v for n, v in keywords.items() if n not in arguments})
     graph = trace(fn, given, put_in, params)
     return _account(graph, called(fn), chosen)
 

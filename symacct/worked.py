@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,7 @@ from typing import Any
 from symacct.accounting import Account
 from symacct.api import account
 from symacct.errors import GraphError, SymacctError, one_of
+from symacct.symbolic.signature import called
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,16 @@ def _execute(source: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        msg = f"{source.name} does not run: {type(error).__name__}: {error}"
-        raise GraphError(msg) from error
+        raise GraphError(_does_not_run(source.name, source, error)) from error
     return module
+
+
+def _does_not_run(what: str, file: str | Path, error: BaseException) -> str:
+    """Say what a person's code raised, and in which of its lines."""
+    file = Path(file).resolve()
+    places = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == file]
+    where = f" at {file.name}:{places[-1]}" if places else ""
+    return f"{what} does not run{where}: {type(error).__name__}: {error}"
 
 
 def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -125,21 +135,20 @@ def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
 def account_of_file(path: str | Path, **options: Any) -> Account:
     """Return the account of a worked file; a mistake inside its layer is one message with its line.
 
+    What the file prints goes to stderr, since the answer goes to stdout.
+
     Raises
     ------
     GraphError
         For a file that does not load, or a layer that does not run.
 
     """
-    worked = load_worked(path)
-    try:
-        return worked.account(**options)
-    except SymacctError:
-        raise
-    except (Exception, SystemExit) as error:
-        places = [
-            f for f in traceback.extract_tb(error.__traceback__) if f.filename == worked.build.__code__.co_filename
-        ]
-        where = f" at {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
-        msg = f"{worked.build.__name__} does not run{where}: {type(error).__name__}: {error}"
-        raise GraphError(msg) from error
+    with redirect_stdout(sys.stderr):
+        worked = load_worked(path)
+        try:
+            return worked.account(**options)
+        except SymacctError:
+            raise
+        except (Exception, SystemExit) as error:
+            file = str(path).partition(".py:")[0].removesuffix(".py") + ".py"
+            raise GraphError(_does_not_run(called(worked.build), file, error)) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.accounting.quantity import Figures
 from symacct.accounting.totals import totals_of
 from symacct.errors import AxisConflictError, SizeError, UnknownAxisError, nearest, one_of
-from symacct.expr import Expr, Number, collect_sizes, evaluate, numbers_for, to_text
+from symacct.expr import Expr, Number, check_mapping, collect_sizes, evaluate, numbers_for, to_text
 from symacct.graph import Condition
 from symacct.units import Quantity
 
@@ -39,10 +39,13 @@ def together(sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> dict[s
 
     Raises
     ------
+    SizeError
+        For what is no mapping.
     AxisConflictError
         For a name in both.
 
     """
+    check_mapping(sizes)
     if twice := sorted(set(sizes or {}) & set(axes)):
         msg = f"{one_of(twice)} is given twice, in sizes= and as a keyword"
         raise AxisConflictError(msg)

@@ -45,6 +45,7 @@ def joint(graph: Graph, wrt: Sequence[str] | str | None = None) -> Joint:
     names = chosen_inputs(graph, wrt)
     chosen = [graph.tensors[i].name in names for i in graph.inputs]
     builder = Builder.resumed(graph)
+    builder.phase = "bwd"
     needs = needing(graph, chosen)
     grads: dict[int, Symbolic] = {}
     seeds = []

@@ -10,7 +10,7 @@ from typing import Any
 from symacct.eager import KINDS
 from symacct.eager.inputs import random_input, whole
 from symacct.eager.stacked import Stacked, joined, once, taken, tensors_in
-from symacct.errors import GraphError, SizeError, UnknownOpError, one_of
+from symacct.errors import GraphError, MissingPackageError, SizeError, UnknownOpError, one_of
 from symacct.expr import Poly, evaluate
 
 
@@ -52,12 +52,18 @@ def run(
         If a tensor comes out in another shape than the graph says, naming the operation.
     UnknownOpError
         For an operation that does not run there.
+    MissingPackageError
+        Without torch.
 
     """
     if backend != "torch":
         msg = f"unknown backend {backend!r}; known: torch"
         raise UnknownOpError(msg)
-    import torch
+    try:
+        import torch
+    except ImportError:
+        msg = "running a graph needs torch: pip install 'symacct[torch]'"
+        raise MissingPackageError(msg) from None
 
     for size in {size for tensor in graph.tensors for size in tensor.shape}:
         whole(size, sizes)

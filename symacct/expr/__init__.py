@@ -36,7 +36,7 @@ from symacct.expr.powers import power, split_content
 from symacct.expr.printer import to_latex, to_text
 from symacct.expr.reader import read, read_size
 from symacct.expr.signs import at_most, derivative, inequality, sign
-from symacct.expr.sizes import as_size, collect_sizes, numbers_for
+from symacct.expr.sizes import as_size, check_mapping, collect_sizes, numbers_for
 from symacct.expr.values import evaluate, evaluator, float_of, numerator, substitute, whole_denominator
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "at_most",
     "bare_name",
     "ceildiv",
+    "check_mapping",
     "coefficient",
     "collect_sizes",
     "degree",

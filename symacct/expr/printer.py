@@ -89,6 +89,8 @@ def _fraction(x: Poly, style: _Style) -> str:
     content, common, rest = split_content(x)
     if content == 0:
         return "0"
+    if content < 0 and isinstance(rest, Poly) and any(c < 0 for c in rest.terms.values()):
+        content, rest = -content, -rest  # s - b rather than -(b - s)
     inside = _sum(rest, style)
     sums = [] if rest == 1 else [inside]
     above = [(a, e) for a, e in common if e > 0]
@@ -117,11 +119,13 @@ def _product(number: int, powers: Sequence[tuple[str, Number]], sums: list[str],
 
 
 def _sum(x: Expr, style: _Style) -> str:
-    """Write the terms in falling degree."""
+    """Write the terms in falling degree, one that is added first."""
     if not isinstance(x, Poly):
         return str(x)
     out = ""
-    for m in sorted(x.terms, key=print_order):
+    order = sorted(x.terms, key=print_order)
+    first = next((m for m in order if x.terms[m] > 0), order[0])
+    for m in (first, *(m for m in order if m != first)):
         c = x.terms[m]
         term = _term(magnitude(c), m, style)
         out += (" - " if c < 0 else " + ") + term if out else ("-" if c < 0 else "") + term

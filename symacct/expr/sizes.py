@@ -103,6 +103,20 @@ def _shown(value: object) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
+def check_mapping(sizes: object) -> None:
+    """Check that sizes are given by name, or not at all.
+
+    Raises
+    ------
+    SizeError
+        For anything else.
+
+    """
+    if not isinstance(sizes, Mapping | None):
+        msg = f"sizes={_shown(sizes)} is no mapping; sizes are given by name, as in sizes={{'b': 64}}"
+        raise SizeError(msg)
+
+
 def collect_sizes(
     given: Mapping[str, Any] | None, keywords: Mapping[str, Any], known: tuple[str, ...]
 ) -> dict[str, Size]:
@@ -118,9 +132,7 @@ def collect_sizes(
         For sizes that are no mapping, and as `as_size`.
 
     """
-    if not isinstance(given, Mapping | None):
-        msg = f"sizes={_shown(given)} is no mapping; sizes are given by name, as in sizes={{'b': 64}}"  # type: ignore[unreachable]
-        raise SizeError(msg)
+    check_mapping(given)
     out: dict[str, Size] = {}
     for source in (given or {}, keywords):
         for key, value in source.items():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import add, divide
+from symacct.expr import add, divide, sign
 from symacct.rules.rule import axis_of, show_shape, sizes_of
 from symacct.symbolic import apply, unwrap
 from symacct.symbolic.builder import caller
@@ -113,6 +113,9 @@ def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
         msg = f"split: {sizes!r} is no list of sizes, one a part; for equal parts see symacct.chunk{caller()}"
         raise ShapeError(msg)
     given, whole = [unwrap(s) for s in sizes], sizes_of(x)[at]
+    if bad := [s for s in given if sign(s) in (-1, 0)]:
+        msg = f"split: a size of {bad[0]}; sizes are at least 1{caller()}"
+        raise ShapeError(msg)
     if add(given) != whole:
         told = " + ".join(str(s) for s in given)
         msg = f"split: the sizes {told} are not the {whole} of axis {axis} of {show_shape(sizes_of(x))}{caller()}"

@@ -6,6 +6,8 @@ from typing import Any
 
 from symacct.errors import ConventionError
 from symacct.symbolic import apply
+from symacct.symbolic.builder import caller
+from symacct.symbolic.pinning import as_mask
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -76,7 +78,7 @@ def where(mask: Any, x: Any, y: Any) -> Any:
     Parameters
     ----------
     mask
-        A boolean tensor.
+        A boolean tensor; an argument without a dtype is taken as bool.
     x, y
         Tensors that broadcast with it, or numbers.
 
@@ -88,6 +90,8 @@ def where(mask: Any, x: Any, y: Any) -> Any:
     ------
     ShapeError
         If the shapes do not broadcast; names them.
+    DtypeError
+        For a mask of numbers.
 
     Examples
     --------
@@ -99,7 +103,7 @@ def where(mask: Any, x: Any, y: Any) -> Any:
 
     """
     numbers = {name: v for name, v in (("x", x), ("y", y)) if isinstance(v, int | float)}
-    return apply("where", mask, *(v for v in (x, y) if not isinstance(v, int | float)), **numbers)
+    return apply("where", as_mask(mask), *(v for v in (x, y) if not isinstance(v, int | float)), **numbers)
 
 
 def dropout(x: Any, p: float = 0.5, training: bool = True) -> Any:  # noqa: FBT001, FBT002 # torch's arguments
@@ -135,8 +139,8 @@ def dropout(x: Any, p: float = 0.5, training: bool = True) -> Any:  # noqa: FBT0
     (2*n, 12*n)
 
     """
-    if not 0 <= p <= 1:
-        msg = f"dropout: p is {p}; a probability is from 0 to 1"
+    if not isinstance(p, int | float) or not 0 <= p <= 1:
+        msg = f"dropout: p is {p!r}; a probability is from 0 to 1{caller()}"
         raise ConventionError(msg)
     if not training or p == 0:
         return x

@@ -48,12 +48,15 @@ def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
     if len(given) % 2 or len(given) > 2 * x.ndim:
         msg = f"pad: {len(given)} widths for the shape {show_shape(sizes_of(x))}; two an axis, from the last{caller()}"
         raise ShapeError(msg)
+    if cropping := [w for w in given if type(w) is int and w < 0]:
+        msg = f"pad: a width of {cropping[0]}; padding adds at least 0, and a slice crops{caller()}"
+        raise ShapeError(msg)
     pairs = [(given[i], given[i + 1]) for i in range(0, len(given), 2)]
     pairs += [(0, 0)] * (x.ndim - len(pairs))
     return apply("pad", x, widths=tuple(reversed(pairs)), value=value)
 
 
-def flip(x: Any, axes: Sequence[int]) -> Any:
+def flip(x: Any, axes: int | Sequence[int]) -> Any:
     """Return a tensor reversed along axes: a copy, read once and written once.
 
     Parameters
@@ -61,7 +64,7 @@ def flip(x: Any, axes: Sequence[int]) -> Any:
     x
         A tensor.
     axes
-        Counted from the end where negative.
+        One or several; counted from the end where negative.
 
     Returns
     -------
@@ -79,20 +82,20 @@ def flip(x: Any, axes: Sequence[int]) -> Any:
     4*b*d
 
     """
-    return apply("flip", x, axes=tuple(axes))
+    return apply("flip", x, axes=_listed(axes))
 
 
-def roll(x: Any, shift: Any, axis: int) -> Any:
-    """Return a tensor shifted along an axis, the end put in front: a copy, read once and written once.
+def roll(x: Any, shift: Any, axis: int | Sequence[int]) -> Any:
+    """Return a tensor shifted along axes, the end put in front: a copy an axis, each read once and written once.
 
     Parameters
     ----------
     x
         A tensor.
     shift
-        By how many places: a number or a size.
+        By how many places: a number or a size; or one an axis.
     axis
-        Counted from the end where negative.
+        One or several; counted from the end where negative.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def roll(x: Any, shift: Any, axis: int) -> Any:
     Raises
     ------
     ShapeError
-        If there is no such axis.
+        If there is no such axis, or another number of shifts.
 
     Examples
     --------
@@ -110,7 +113,13 @@ def roll(x: Any, shift: Any, axis: int) -> Any:
     4*b*d
 
     """
-    return apply("roll", x, axes=(axis,), shifts=(_number(x, shift),))
+    axes, shifts = _listed(axis), _listed(shift)
+    if len(axes) != len(shifts):
+        msg = f"roll: {len(shifts)} shifts along {len(axes)} axes{caller()}"
+        raise ShapeError(msg)
+    for one, places in zip(axes, shifts, strict=True):
+        x = apply("roll", x, axes=(one,), shifts=(_number(x, places),))
+    return x
 
 
 def tril(x: Any, diagonal: Any = 0) -> Any:
@@ -169,6 +178,10 @@ def triu(x: Any, diagonal: Any = 0) -> Any:
 
     """
     return apply("triu", x, diagonal=_number(x, diagonal))
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def _number(x: Any, value: Any) -> Any:

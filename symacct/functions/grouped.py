@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symacct.symbolic import apply
-from symacct.symbolic.indexing import as_index
+from symacct.symbolic.pinning import as_index
 
 
 def grouped_matmul(x: Any, w: Any, groups: Any) -> Any:

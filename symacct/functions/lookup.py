@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symacct.symbolic import Symbolic, apply, unwrap
-from symacct.symbolic.indexing import as_index
+from symacct.symbolic.pinning import as_index
 
 
 def embedding(index: Any, weight: Any) -> Any:

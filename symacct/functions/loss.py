@@ -8,7 +8,7 @@ from symacct.errors import ConventionError, ShapeError, one_of
 from symacct.rules.rule import show_shape
 from symacct.symbolic import apply
 from symacct.symbolic.builder import caller
-from symacct.symbolic.indexing import as_index
+from symacct.symbolic.pinning import as_index
 
 REDUCTIONS = ("mean", "sum", "none")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from symacct.errors import SymacctError
-from symacct.expr import Expr, Poly, add, at_most, divide, read_size, whole_denominator
+from symacct.expr import Expr, Poly, add, at_most, divide, read_size, sign, whole_denominator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Condition:
             return True if whole_denominator(quotient)[1] == 1 else None if isinstance(quotient, Poly) else False
         if self.kind == "equal":
             return True if gap == 0 else None if isinstance(gap, Poly) else False
-        return True if at_most(self.right, self.left) else None if isinstance(gap, Poly) else False
+        return True if at_most(self.right, self.left) else False if sign(gap) == -1 else None
 
 
 def read_condition(text: str) -> Condition:

@@ -44,6 +44,10 @@ def faults(graph: Graph) -> Iterator[str]:
     seen: set[tuple[int, ...]] = set()
     for op in () if found else graph.ops:
         # of one einsum and the same shapes there is one thing to say
+        if op.kind == "einsum" and op.einsum is None:
+            yield f"{told(op)}: it does not say its axes"
+        if op.attrs.get("einsum", op.einsum) != op.einsum:
+            yield f"{told(op)}: its attributes have another einsum"
         einsum = (id(op.einsum), *(id(graph.tensors[i].shape) for i in op.inputs + op.outputs))
         if op.einsum is not None and einsum not in seen:
             seen.add(einsum)
@@ -142,6 +146,9 @@ def _faults_of_einsum(op: Op, e: Einsum, graph: Graph) -> Iterator[str]:
     read = {a for axes in e.operands for a in axes}
     if not read.issuperset(e.output) or not read.issubset(e.sizes):
         yield "an axis of the output is in no operand, or one has no size"
+        return
+    if strange := [a for a, size in e.sizes.items() if not is_size(size)]:
+        yield f"the size {e.sizes[strange[0]]!r} of its axis {strange[0]} is no size"
         return
     for axes, i in zip((*e.operands, e.output), (*op.inputs, *op.outputs), strict=True):
         t = graph.tensors[i]

@@ -97,16 +97,25 @@ def gradient_from_input(kind: str) -> Gradient:
     return gradient
 
 
-def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the shape that the inputs share, laid out as they are."""
-    (out,) = same_shape(inputs, attrs)
+def shape(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape of the input, laid out as it is."""
+    return _laid_out(inputs, 1)
+
+
+def shape_of_gradient(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape that the gradient and what is kept share, laid out as they are."""
+    return _laid_out(inputs, 2)
+
+
+def _laid_out(inputs: Sequence[Tensor], count: int) -> tuple[Out, ...]:
+    (out,) = same_shape(inputs, count)
     return (out._replace(strides=elementwise_strides(out.shape, inputs)),)
 
 
 def _rules(kind: str, kept: Residuals, gradient: Gradient) -> dict[str, Rule]:
     return {
         kind: Rule("pointwise", shape, work, residuals=kept, gradient=gradient),
-        f"{kind}_backward": Rule("pointwise", shape, work, gradient=no_second_gradient),
+        f"{kind}_backward": Rule("pointwise", shape_of_gradient, work, gradient=no_second_gradient),
     }
 
 

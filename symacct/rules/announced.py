@@ -19,7 +19,7 @@ def check_against(rules: Mapping[str, Rule], graph: Graph) -> None:
             check_against(rules, part)
         if op.einsum is not None and "einsum" not in op.attrs:
             continue  # of a pattern, whose axes may be merged in its tensors: checked with the graph
-        outs = _announced(rules[op.kind], op, graph)
+        outs = _asked(rules[op.kind], op, graph)
         if len(outs) != len(op.outputs):
             msg = f"operation {op.id} ({op.kind}) has {len(op.outputs)} outputs; its rule announces {len(outs)}"
             raise GraphError(msg)
@@ -35,12 +35,17 @@ def check_against(rules: Mapping[str, Rule], graph: Graph) -> None:
                 raise GraphError(msg)
 
 
-def _announced(rule: Rule, op: Op, graph: Graph) -> tuple[Out, ...]:
+def _asked(rule: Rule, op: Op, graph: Graph) -> tuple[Out, ...]:
+    """Ask a rule everything, since its answers rest on attributes; return the outputs that it announces."""
     try:
-        return rule.shape([graph.tensors[i] for i in op.inputs], op.attrs)
+        outs = rule.shape([graph.tensors[i] for i in op.inputs], op.attrs)
+        for question in (rule.work, rule.reads, rule.writes, rule.copies, rule.conditions):
+            question(op, graph)
+        rule.residuals(op, graph, (True,) * len(op.inputs))
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-        msg = f"operation {op.id} ({op.kind}): {error or type(error).__name__}"
+        msg = f"operation {op.id} ({op.kind}): {str(error) or type(error).__name__}"
         raise GraphError(msg) from None
+    return outs
 
 
 def _owner(graph: Graph, tensor: int) -> int:

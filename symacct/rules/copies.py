@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import Poly, add
-from symacct.graph import Graph, Op, Tensor
+from symacct.expr import Poly, add, at_most, sign
+from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import (
     Attrs,
@@ -33,7 +33,8 @@ from symacct.rules.rule import (
 
 def shape_of_same(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
     """Return the shape and dtype of the input, laid out contiguously."""
-    return (Out(inputs[0].shape, inputs[0].dtype),)
+    (x,) = inputs
+    return (Out(x.shape, x.dtype),)
 
 
 def shape_in_place(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -101,10 +102,16 @@ def shape_of_pad(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     if len(widths) != len(x.shape):
         msg = f"{len(widths)} pairs of widths for the shape {show_shape(x.shape)}"
         raise ShapeError(msg)
-    if bad := [w for pair in widths for w in pair if type(w) is not Poly and (type(w) is not int or w < 0)]:
+    if bad := [w for pair in widths for w in pair if type(w) not in (Poly, int) or sign(w) == -1]:
         msg = f"a width of {bad[0]}; padding adds at least 0, and a slice crops"
         raise ShapeError(msg)
     return (Out(tuple(size + before + after for size, (before, after) in zip(x.shape, widths, strict=True)), x.dtype),)
+
+
+def conditions_of_pad(op: Op, _graph: Graph) -> list[Condition]:
+    """Return that no width is negative, where the sizes do not tell: that would crop."""
+    widths = [w for pair in op.attrs["widths"] for w in pair]
+    return [Condition("at_least", w, 0) for w in widths if not at_most(0, w)]
 
 
 def gradient_of_pad(b: Backward) -> tuple[Any, ...]:
@@ -165,7 +172,7 @@ def _gradient_of_triangle(kind: str) -> Gradient:
 
 RULES = {
     "concat": Rule("copies", shape_of_concat, no_work, gradient=gradient_of_concat),
-    "pad": Rule("copies", shape_of_pad, no_work, gradient=gradient_of_pad),
+    "pad": Rule("copies", shape_of_pad, no_work, conditions=conditions_of_pad, gradient=gradient_of_pad),
     "flip": Rule("copies", shape_of_flip, no_work, gradient=gradient_of_flip),
     "roll": Rule("copies", shape_of_roll, no_work, gradient=gradient_of_roll),
     "tril": Rule("copies", shape_of_triangle, no_work, gradient=_gradient_of_triangle("tril")),

@@ -4,6 +4,7 @@ The result lies in memory as its operands do, so that a permuted tensor stays pe
 
 Gradients and what is kept for them are torch's: a product keeps the factor that the other's gradient needs, `sqrt`
 its output, `log` its input. A number may stand beside a tensor: ``attrs["scalar"]``, on the side ``attrs["side"]``.
+Masks are combined without arithmetic.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symacct.conventions import Key, Work
+from symacct.errors import ShapeError
 from symacct.graph import Graph, Op, Tensor
 from symacct.rules.layout import elementwise_strides
 from symacct.rules.rule import (
@@ -51,23 +53,45 @@ PRIMITIVES = {
 }
 """Which function each kind calls once an element: square is x*x, a sign one comparison."""
 
+BINARY = ("add", "div", "maximum", "minimum", "mul", "sub")
+UNARY = tuple(kind for kind in PRIMITIVES if kind not in BINARY)
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
-MASKS = ("logical_and", "logical_not", "logical_or")
-"""Operations on masks: no arithmetic, but traffic, as for `where`."""
 
 FORMULAS: Mapping[Key, Mapping[Key, int]] = {("pow", "points"): {("mul", "points"): 1}}
 """A power p is p - 1 multiplies, which its work counts as points."""
 
 
+def shape_of_one(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape and dtype of the input."""
+    (x,) = inputs
+    return _broadcast(inputs, x.dtype)
+
+
 def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the broadcast of the inputs, in their dtype."""
+    """Return the broadcast of two operands, in their dtype."""
+    _check_operands(inputs, attrs)
     dtypes = {t.dtype for t in inputs}
     return _broadcast(inputs, dtypes.pop() if len(dtypes) == 1 else attrs.get("dtype"))
 
 
-def shape_of_mask(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
-    """Return the broadcast of the inputs as a mask."""
+def shape_of_mask(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the broadcast of two operands as a mask."""
+    _check_operands(inputs, attrs)
     return _broadcast(inputs, "bool")
+
+
+def shape_of_opposite(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape of a mask."""
+    (_mask,) = inputs
+    return _broadcast(inputs, "bool")
+
+
+def _check_operands(inputs: Sequence[Tensor], attrs: Attrs) -> None:
+    """Check that there are two tensors, or one and a number on a side of it."""
+    beside = ("scalar" in attrs) + (attrs.get("side") in ("left", "right"))
+    if (len(inputs), beside) not in ((2, 0), (1, 2)):
+        msg = f"{len(inputs)} tensors, {dict(attrs)}; it takes two, or one and a scalar on its left or right side"
+        raise ShapeError(msg)
 
 
 def shape_of_where(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
@@ -227,9 +251,11 @@ GRADIENTS: Mapping[str, Gradient] = {
 }
 
 RULES = {
-    **{kind: Rule("pointwise", shape, work, residuals=KEPT[kind], gradient=GRADIENTS[kind]) for kind in PRIMITIVES},
+    **{kind: Rule("pointwise", shape, work, residuals=KEPT[kind], gradient=GRADIENTS[kind]) for kind in BINARY},
+    **{kind: Rule("pointwise", shape_of_one, work, residuals=KEPT[kind], gradient=GRADIENTS[kind]) for kind in UNARY},
     **{kind: Rule("pointwise", shape_of_mask, work_of_comparison) for kind in COMPARISONS},
-    **{kind: Rule("pointwise", shape_of_mask, no_work) for kind in MASKS},
+    **{kind: Rule("pointwise", shape_of_mask, no_work) for kind in ("logical_and", "logical_or")},
+    "logical_not": Rule("pointwise", shape_of_opposite, no_work),
     "where": Rule("pointwise", shape_of_where, no_work, residuals=keep_input, gradient=gradient_of_where),
-    "pow": Rule("pointwise", shape, work_of_power, residuals=keep_input, gradient=gradient_of_power),
+    "pow": Rule("pointwise", shape_of_one, work_of_power, residuals=keep_input, gradient=gradient_of_power),
 }

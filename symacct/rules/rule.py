@@ -204,15 +204,18 @@ def broadcast(shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...]:
     return tuple(out)
 
 
-def same_shape(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
-    """Announce an output of the shape that the inputs share.
+def same_shape(inputs: Sequence[Tensor], count: int) -> tuple[Out, ...]:
+    """Announce an output of the shape that so many inputs share.
 
     Raises
     ------
     ShapeError
-        Names two shapes that differ.
+        For another number of inputs; names two shapes that differ.
 
     """
+    if len(inputs) != count:
+        msg = f"{len(inputs)} tensors; it takes {count}"
+        raise ShapeError(msg)
     first = inputs[0]
     if different := [t for t in inputs if t.shape != first.shape]:
         msg = f"the shapes {show_shape(first.shape)} and {show_shape(different[0].shape)} differ"
@@ -222,7 +225,11 @@ def same_shape(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
 
 def reduced(shape: Sequence[Any], axes: Iterable[int], *, keepdims: bool) -> tuple[Any, ...]:
     """Return a shape without some axes, or with them at size 1."""
-    gone = {axis_of(a, len(shape)) for a in axes}
+    places = [axis_of(a, len(shape)) for a in axes]
+    gone = set(places)
+    if len(gone) < len(places):
+        msg = f"an axis is named twice in {tuple(axes)}"
+        raise ShapeError(msg)
     return tuple(1 if i in gone else s for i, s in enumerate(shape) if keepdims or i not in gone)
 
 
@@ -240,8 +247,8 @@ def axis_of(axis: int, rank: int) -> int:
         If there is no such axis.
 
     """
-    if not -rank <= axis < rank:
-        msg = f"there is no axis {axis} in a tensor with {rank} axes"
+    if type(axis) is not int or not -rank <= axis < rank:
+        msg = f"there is no axis {axis!r} in a tensor with {rank} axes"
         raise ShapeError(msg)
     return axis % rank if rank else 0
 

@@ -55,9 +55,16 @@ FORMULAS: Mapping[Key, Mapping[Key, int]] = {
 
 
 def shape_of_rows(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
-    """Return the shape that the inputs share; the axis is one of theirs."""
+    """Return the shape of the input; the axis is one of its."""
+    (x,) = inputs
+    axis_of(attrs["axis"], len(x.shape))
+    return (Out(x.shape, x.dtype),)
+
+
+def shape_of_gradient(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
+    """Return the shape that the gradient and the output share."""
     axis_of(attrs["axis"], len(inputs[0].shape))
-    return same_shape(inputs, attrs)
+    return same_shape(inputs, 2)
 
 
 def shape_of_logsumexp(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -91,12 +98,12 @@ RULES = {
     "log_softmax": Rule(
         "normalization", shape_of_rows, work, residuals=keep_output, gradient=_gradient("log_softmax_backward")
     ),
-    "log_softmax_backward": Rule("normalization", shape_of_rows, work, gradient=no_second_gradient),
+    "log_softmax_backward": Rule("normalization", shape_of_gradient, work, gradient=no_second_gradient),
     "logsumexp": Rule(
         "normalization", shape_of_logsumexp, work, residuals=keep_input_and_output, gradient=gradient_of_logsumexp
     ),
     "softmax": Rule(
         "normalization", shape_of_rows, work, residuals=keep_output, gradient=_gradient("softmax_backward")
     ),
-    "softmax_backward": Rule("normalization", shape_of_rows, work, gradient=no_second_gradient),
+    "softmax_backward": Rule("normalization", shape_of_gradient, work, gradient=no_second_gradient),
 }

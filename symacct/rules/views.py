@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import Expr, Poly, at_most, ceildiv, product
+from symacct.expr import Expr, Poly, add, at_most, ceildiv, product, sign
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.rule import (
     Attrs,
@@ -83,11 +83,18 @@ def shape_of_slice(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the elements between two places of each axis: a view."""
     (x,) = inputs
     ranges = attrs["ranges"]
+    if strange := [p for place in ranges for p in place if type(p) not in (int, Poly)]:
+        msg = f"a range from, to or by {strange[0]!r}, which is no size"
+        raise ShapeError(msg)
     shape = tuple(length(*place) for place in ranges)
     if empty := [i for i, s in enumerate(shape) if not isinstance(s, Poly) and s < 1]:
         start, stop, _ = ranges[empty[0]]
         msg = f"from {start} to {stop} there is nothing along axis {empty[0]} of {show_shape(x.shape)}"
         raise ShapeError(msg)
+    for axis, ((start, stop, _), size) in enumerate(zip(ranges, x.shape, strict=True)):
+        if sign(start) == -1 or sign(add((size, -stop))) == -1:
+            msg = f"from {start} to {stop} leaves axis {axis} of {show_shape(x.shape)}"
+            raise ShapeError(msg)
     strides = tuple(t * step for t, (_, _, step) in zip(strides_of(x), ranges, strict=True))
     return (Out(shape, x.dtype, 0, plain(shape, strides)),)  # type: ignore[arg-type]
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from einops._backends import AbstractBackend  # einops has no other door for a new tensor type
 
-from symacct.errors import ShapeError
+from symacct.errors import ShapeError, UnknownOpError, one_of
 from symacct.rules.rule import check_sizes
 from symacct.symbolic.builder import caller
 from symacct.symbolic.products import einsum
 from symacct.symbolic.size import unwrap, wrap
 from symacct.symbolic.tensor import Symbolic, record
+
+REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 
 
 class SymbolicBackend(AbstractBackend):
@@ -38,6 +40,9 @@ class SymbolicBackend(AbstractBackend):
 
     def reduce(self, x: Symbolic, operation: str, axes: Sequence[int]) -> Any:
         """Reduce over axes."""
+        if operation not in REDUCTIONS:
+            msg = f"reduce: {operation!r} is not known; known: {one_of(REDUCTIONS)}{caller()}"
+            raise UnknownOpError(msg)
         return record(operation, (x,), {"axes": tuple(sorted(axes)), "keepdims": False})
 
     def add_axes(self, x: Symbolic, n_axes: int, pos2len: dict[int, Any]) -> Any:

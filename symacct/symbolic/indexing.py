@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from operator import index as index_of
 from typing import Any
 
-from symacct.errors import DtypeError, ShapeError
+from symacct.errors import ShapeError
 from symacct.expr import Poly, Size, divide, product, sign
 from symacct.rules.rule import show_shape
 from symacct.rules.views import length
 from symacct.symbolic.builder import caller
+from symacct.symbolic.pinning import as_index
 from symacct.symbolic.size import Dim, unwrap
 from symacct.symbolic.tensor import Symbolic, record
 
@@ -84,32 +85,6 @@ def _rows(x: Symbolic, index: Symbolic) -> Any:
         msg = f"index: how much a mask selects is a question about data; use symacct.where{caller()}"
         raise ShapeError(msg)
     return record("embedding", (x, as_index(index)), {})
-
-
-def as_index(x: Any) -> Any:
-    """Return a tensor that is used as indices; an argument whose dtype was left open becomes int64, torch's.
-
-    Raises
-    ------
-    DtypeError
-        For numbers that are no integers.
-
-    """
-    if not isinstance(x, Symbolic) or (x.dtype or "").startswith(("int", "uint")):
-        return x
-    if x.dtype is None and x.tensor.role == "input" and not x.builder.is_body and not _is_read(x):
-        x.builder.pin(x.id, "int64")
-        return x
-    msg = (
-        f"{x!r} of dtype {x.dtype or 'of the account'} as indices, which are integers; "
-        f"annotate the argument as Int[Tensor, '...'], or use symacct.cast{caller()}"
-    )
-    raise DtypeError(msg)
-
-
-def _is_read(x: Symbolic) -> bool:
-    """Whether an operation took the tensor before it was known to be integers."""
-    return any(x.id in op.inputs for op in x.builder.ops)
 
 
 def _range(p: slice, size: Size) -> tuple[Size, Size, int]:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from symacct.errors import GraphError, UnknownAxisError, nearest, one_of
+from symacct.errors import GraphError, ShapeError, UnknownAxisError, nearest, one_of
 from symacct.expr import Size, as_size, names_in, substitute
 from symacct.graph import Graph, Role, check
-from symacct.symbolic.annotations import Kind, Shapes, Spec, read_annotation
+from symacct.symbolic.annotations import Kind, Shapes, Spec, plain_function, read_annotation
 from symacct.symbolic.builder import Builder
 from symacct.symbolic.size import Dim, unwrap, wrap
 from symacct.symbolic.tensor import Symbolic
@@ -62,7 +64,7 @@ def trace(
         value, dtype = _value(argument, given)
         if isinstance(value, Spec):
             role: Role = "param" if argument.name in params else "input"
-            shape = shapes.read(value.text, argument.name)
+            shape = _shape(shapes, value.text, argument.name, fn)
             value = Symbolic(builder, builder.input(shape, argument.name, role, dtype))
         values[argument.name] = value
     _check_params(params, values)
@@ -81,6 +83,20 @@ def trace(
     graph = builder.graph(outputs, shapes.conditions)
     check(graph)
     return graph
+
+
+def _shape(shapes: Shapes, text: str, argument: str, fn: Callable[..., Any]) -> tuple[Size, ...]:
+    try:
+        return shapes.read(text, argument)
+    except ShapeError as error:
+        msg = f"{error}{_defined(fn)}"
+        raise ShapeError(msg) from None
+
+
+def _defined(fn: Callable[..., Any]) -> str:
+    """Return where a function is defined, to end a message with."""
+    code = getattr(plain_function(fn), "__code__", None)
+    return f"\n  at {Path(code.co_filename).name}:{code.co_firstlineno}, in {called(fn)}" if code else ""
 
 
 def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
@@ -195,10 +211,10 @@ def _tensors(result: Any, fn: Callable[..., Any], builder: Builder) -> Iterator[
     """
     found = list(_symbolic(result))
     if not found:
-        msg = f"{called(fn)} returned {type(result).__name__}, no symbolic tensor"
+        msg = f"{called(fn)} returned {type(result).__name__}, no symbolic tensor{_defined(fn)}"
         raise GraphError(msg)
     if any(t.builder is not builder for t in found):
-        msg = f"{called(fn)} returned a tensor that was not made from its arguments"
+        msg = f"{called(fn)} returned a tensor that was not made from its arguments{_defined(fn)}"
         raise GraphError(msg)
     yield from (t.id for t in found)
 
@@ -212,3 +228,6 @@ def _symbolic(result: Any) -> Iterator[Symbolic]:
     elif isinstance(result, Mapping):
         for part in result.values():
             yield from _symbolic(part)
+    elif is_dataclass(result) and not isinstance(result, type):
+        for part in fields(result):
+            yield from _symbolic(getattr(result, part.name))

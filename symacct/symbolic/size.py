@@ -172,5 +172,10 @@ def unwrap(value: Any) -> Size:
     if type(value) is int or type(value) is Poly:
         return value
     from symacct.expr import as_size
+    from symacct.symbolic.builder import caller
 
-    return as_size(value, "size")
+    try:
+        return as_size(value, "an axis")
+    except SizeError as error:
+        msg = f"{error}{caller()}"
+        raise SizeError(msg) from None

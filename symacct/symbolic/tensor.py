@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from operator import index
 from typing import Any
 
 from symacct.errors import GraphError, ShapeError
 from symacct.graph import Tensor
 from symacct.rules.rule import axis_of
 from symacct.symbolic.builder import Builder, caller
-from symacct.symbolic.size import Dim, unwrap, wrap
+from symacct.symbolic.operators import comparison, of_masks, operator, reflected, unknown
+from symacct.symbolic.size import unwrap, wrap
 
 
 class Symbolic:
@@ -47,9 +48,9 @@ class Symbolic:
         """The storage format it is pinned to, None where the account decides."""
         return self.tensor.dtype
 
-    def size(self, axis: int) -> Any:
-        """Return the size of one axis."""
-        return self.shape[axis]
+    def size(self, axis: int | None = None) -> Any:
+        """Return the size of one axis; of all where none is named."""
+        return self.shape if axis is None else self.shape[axis]
 
     def __repr__(self) -> str:
         shape = ", ".join(str(s) for s in self.tensor.shape)
@@ -58,13 +59,19 @@ class Symbolic:
     def __bool__(self) -> Any:
         self._no_data("its truth value")
 
+    def __len__(self) -> int:
+        return index(self.shape[0])
+
     def __iter__(self) -> Any:
         self._no_data("its elements, one by one")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        msg = f"a symbolic tensor has no {name!r}; symacct's functions take symbolic and torch tensors: symacct.relu(x)"
+        msg = (
+            f"a symbolic tensor has no {name!r}; torch's methods are functions here, for tensors of both worlds: "
+            "symacct.softmax(x), and sum, mean, amax, amin, reshape, view, permute, transpose, expand are methods too"
+        )
         raise AttributeError(msg)
 
     def item(self) -> Any:  # noqa: D102 # refuses
@@ -75,32 +82,28 @@ class Symbolic:
         msg = f"{self!r} has no data, so {what} cannot be known; {hint}{caller()}"
         raise GraphError(msg)
 
-    def __add__(self, other: Any) -> Any:
-        return binary("add", self, other)
+    __add__, __radd__ = operator("add"), reflected("add")
+    __sub__, __rsub__ = operator("sub"), reflected("sub")
+    __mul__, __rmul__ = operator("mul"), reflected("mul")
+    __truediv__, __rtruediv__ = operator("div"), reflected("div")
+    __eq__, __ne__ = comparison("eq"), comparison("ne")
+    __gt__, __ge__, __lt__, __le__ = operator("gt"), operator("ge"), operator("lt"), operator("le")
+    __and__, __or__ = of_masks("logical_and"), of_masks("logical_or")
+    __rand__, __ror__ = __and__, __or__
+    __mod__ = __rmod__ = unknown("%")
+    __floordiv__ = __rfloordiv__ = unknown("//")
+    __xor__ = __rxor__ = unknown("^")
 
-    def __radd__(self, other: Any) -> Any:
-        return binary("add", other, self)
+    def __invert__(self) -> Any:
+        from symacct.symbolic.pinning import as_mask
 
-    def __sub__(self, other: Any) -> Any:
-        return binary("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return binary("sub", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return binary("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return binary("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return binary("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return binary("div", other, self)
+        return record("logical_not", (as_mask(self),), {})
 
     def __abs__(self) -> Any:
         return record("abs", (self,), {})
+
+    def __pos__(self) -> Any:
+        return self
 
     def __neg__(self) -> Any:
         return record("neg", (self,), {})
@@ -132,33 +135,6 @@ class Symbolic:
             f"symacct's functions and einops run on tensors of either world{caller()}"
         )
         raise GraphError(msg)
-
-    def __eq__(self, other: object) -> Any:
-        return NotImplemented if other is None or isinstance(other, str) else binary("eq", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return NotImplemented if other is None or isinstance(other, str) else binary("ne", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return binary("gt", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return binary("ge", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return binary("lt", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return binary("le", self, other)
-
-    def __and__(self, other: Any) -> Any:
-        return binary("logical_and", self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return binary("logical_or", self, other)
-
-    def __invert__(self) -> Any:
-        return record("logical_not", (self,), {})
 
     def __matmul__(self, other: Any) -> Any:
         from symacct.symbolic.products import matmul
@@ -283,17 +259,3 @@ def record(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             raise GraphError(msg)
     out = tuple(Symbolic(builder, i) for i in builder.op(kind, [t.id for t in tensors], attrs))
     return out[0] if len(out) == 1 else out
-
-
-def binary(kind: str, left: Any, right: Any) -> Any:
-    """Write down an operation on two values, one of which may be a number."""
-    if isinstance(left, Symbolic) and isinstance(right, Symbolic):
-        return record(kind, (left, right), {})
-    tensor, number, side = (left, right, "right") if isinstance(left, Symbolic) else (right, left, "left")
-    if not _is_number(number):
-        return record(kind, (left, right), {})
-    return record(kind, (tensor,), {"scalar": number.value if type(number) is Dim else number, "side": side})
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, Real) or type(x) is Dim

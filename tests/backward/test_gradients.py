@@ -60,6 +60,13 @@ def test_only_what_is_needed_is_made():
     assert ops(two, ["x"]) == [everything[0], everything[2]]
 
 
+def test_what_is_yielded_twice_gets_both_gradients():
+    """Their sum is of the backward pass: 2 + 2 products, and an addition."""
+    for fn, adds in ((lambda x, w: (x @ w,) * 2, "b*k"), (lambda x, w: (x, x, x @ w), "2*b*d")):
+        account = sa.account(fn, x="b d", w="d k")
+        assert sa.same(account.backward().flops, f"4*b*d*k + {adds}")
+
+
 def test_what_cannot_have_a_gradient_is_refused():
     graph = sa.account(two).graph
     with pytest.raises(GraphError, match="'y' is no input, so it has no gradient; inputs that can: x, w, v"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -140,6 +142,35 @@ def test_long_patterns_are_answered_or_refused_within_a_second(run, words: list[
 def test_a_pattern_of_nothing_is_no_option(run) -> None:
     assert run("flops", "->").out == "0\n"
     assert run("flops", "-> b").err.startswith("symacct: the output axis 'b' is in no operand")
+
+
+MINE = {
+    "x = 1\nimport no_such_module\n": "does not run at mine.py:2: ModuleNotFoundError: No module named 'no_such",
+    "def f(x: 'b d!'):\n    return x\n": "the axis 'd!' of x does not read: cannot read the expression",
+    "def f(x: 'b d'):\n    x + 1\n": "f returned NoneType, no symbolic tensor\n  at mine.py:1, in f\n",
+    "def f(x: 'b d'):\n    return x % 2\n": "% between Symbolic(x: b, d) and 2 is not known",
+    "def f(x: 'b d'):\n    return x.half()\n": "does not run at mine.py:2: AttributeError: a symbolic tensor has no",
+    "import functools, symacct\nf = functools.partial(lambda x: 1 / 0)\n"
+    "worked = symacct.Worked(f, values={'x': 'b'})\n": "<lambda> does not run at mine.py:2: ZeroDivisionError",
+}
+
+
+@pytest.mark.parametrize("code", MINE)
+def test_a_mistake_in_a_file_is_one_message_with_its_line(run, tmp_path: Path, code: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(code, encoding="utf-8")
+    ran = run("account", str(file))
+    assert (ran.code, ran.out, ran.err[:9]) == (2, "", "symacct: ")
+    assert MINE[code] in ran.err
+    assert "mine.py:" in ran.err
+
+
+def test_what_a_file_prints_is_no_part_of_the_answer(run, tmp_path: Path) -> None:
+    file = tmp_path / "talks.py"
+    file.write_text("print('hello')\n\n\ndef layer(x: 'b d'):\n    print(x)\n    return x + 1\n", encoding="utf-8")
+    ran = run("account", str(file), "--json")
+    assert json.loads(ran.out)["flops"]["text"] == "b*d"
+    assert "hello" in ran.err
 
 
 @pytest.mark.parametrize("code", ["sys.exit(3)\n", "\n"])

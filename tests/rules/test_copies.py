@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import symacct as sa
-from symacct.errors import DtypeError, GraphError, ShapeError
+from symacct.errors import DtypeError, GraphError, ShapeError, SizeError
 from symacct.expr import evaluate, name
 from symacct.rules import rule_of
 from symacct.rules.rule import strides_of
@@ -33,6 +33,8 @@ SAME = {
     "pad": (lambda x: sa.pad(x, (1, 2, 0, 3), 7.0), lambda x: F.pad(x, (1, 2, 0, 3), value=7.0)),
     "flip": (lambda x: sa.flip(x, (0, -1)), lambda x: torch.flip(x, (0, -1))),
     "roll": (lambda x: sa.roll(x, 2, -1), lambda x: torch.roll(x, 2, -1)),
+    "roll of two axes": (lambda x: sa.roll(x, (2, -1), (-1, 0)), lambda x: torch.roll(x, (2, -1), (-1, 0))),
+    "flip of one axis": (lambda x: sa.flip(x, 0), lambda x: torch.flip(x, (0,))),
     "tril": (lambda x: sa.tril(x, 1), lambda x: torch.tril(x, 1)),
     "triu": (lambda x: sa.triu(x, -1), lambda x: torch.triu(x, -1)),
     "contiguous": (sa.contiguous, lambda x: x.contiguous()),
@@ -155,7 +157,12 @@ def test_symbolic_gradients_go_back_to_each_input():
         (lambda x, _: sa.tile(x, (2,)), r"1 repeats for the shape \(b, s\)"),
         (lambda x, _: sa.pad(x, (1, 2, 3)), "3 widths"),
         (lambda x, _: sa.pad(x, (1, 1) * 3), "6 widths"),
+        (lambda x, _: sa.split(x[:, :6], [-1, 7], axis=1), "a size of -1; sizes are at least 1"),
+        (lambda x, _: sa.split(x[:, :6], [0, 6], axis=1), "a size of 0; sizes are at least 1"),
         (lambda x, _: sa.pad(x, (0, -1)), "a width of -1"),
+        (lambda x, _: sa.pad(x, (0, -x.shape[1])), "a width of -s"),
+        (lambda x, _: sa.roll(x, (1, 2), 1), "2 shifts along 1 axes"),
+        (lambda x, _: sa.flip(x, 2), "no axis 2"),
         (lambda x, _: sa.flip(x, (2,)), "no axis 2"),
         (lambda x, _: sa.roll(x, 1, 2), "no axis 2"),
         (lambda x, _: sa.tril(x[0]), "no triangle"),
@@ -165,6 +172,16 @@ def test_errors_name_shapes_and_the_line(wrong, said):
     with pytest.raises(ShapeError, match=said) as caught:
         wrong(*symbolic((B, S), (B, D)))
     assert "test_copies.py:" in str(caught.value)
+
+
+def test_negative_widths_crop_nowhere():
+    """Neither among names, where it is a condition, nor on torch, whose own padding crops."""
+    account = sa.account(lambda x, y: sa.pad(x, (0, y.shape[0] - x.shape[1])), x="b s", y="t")
+    assert [str(c) for c in account.conditions] == ["t - s >= 0"]
+    with pytest.raises(SizeError, match="these sizes break a condition: t - s >= 0"):
+        account.at(b=1, s=5, t=4)
+    with pytest.raises(ShapeError, match="a width of -1"):
+        sa.pad(torch.ones(2, 3), (0, -1))
 
 
 def test_unknown_dtypes_and_mixtures():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Literal
 
@@ -9,7 +10,7 @@ import pytest
 import sympy
 
 import symacct as sa
-from symacct.errors import GraphError, ShapeError, SizeError, UnknownAxisError
+from symacct.errors import AxisConflictError, GraphError, ShapeError, SizeError, UnknownAxisError
 from symacct.expr import name
 
 torch = pytest.importorskip("torch")
@@ -46,6 +47,10 @@ def test_sizes_are_put_in_at_once():
     with pytest.raises(UnknownAxisError, match=r"'rows' in the shapes; known: b, d, k"):
         sa.account(layer, sizes={"rows": 3})
     assert shapes(lambda x: x, x="b=4 d", d=2) == {"x": "4 2"}
+    with pytest.raises(AxisConflictError, match="b is given twice"):
+        sa.account(layer, sizes={"b": 3}, b=4)
+    with pytest.raises(SizeError, match="sizes='b' is no mapping"):
+        sa.account(layer, sizes="b")
 
 
 def test_parameters_by_name():
@@ -192,10 +197,19 @@ def test_what_has_no_tensors_to_trace(fn, said):
         sa.account(fn)
 
 
+@dataclasses.dataclass
+class Two:
+    """What some models return."""
+
+    first: object
+    second: object
+
+
 def test_results_are_tensors_of_the_function():
     kept = []
     sa.account(lambda x: kept.append(x) or x, x="b")
     assert sa.account(lambda x: {"y": (x * 2, None), "n": 3, "z": [x]}, x="b").graph.outputs == (1, 0)
+    assert sa.account(lambda x: (x, Two(x + 1, 3)), x="b").graph.outputs == (0, 1)
     for result, said in ((None, "NoneType"), (3, "int"), ([], "list"), ((3, None), "tuple")):
         with pytest.raises(GraphError, match=f"<lambda> returned {said}, no symbolic tensor"):
             sa.account(lambda x, result=result: result, x="b")  # noqa: ARG005

@@ -138,10 +138,10 @@ DIFFERENT = {
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
 def test_and_again_about_what_differs_in_an_attribute(one, other, monkeypatch):
-    asked = count_shapes(monkeypatch, "add")
+    asked = count_shapes(monkeypatch, "neg")
     x = symbolic(N)
     for attrs in (one, other, one, other):
-        apply("add", x, **attrs)
+        apply("neg", x, **attrs)
     assert len(asked) == 2
 
 
@@ -183,6 +183,18 @@ def test_an_open_argument_becomes_integers_where_it_is_an_index():
 
     graph = sa.account(layer).graph
     assert graph.tensors[1].dtype == "int64"
+
+
+def test_an_open_argument_becomes_a_mask_where_it_is_one_also_through_views():
+    """What a mask is taken for counts: a byte an element, and random booleans where the graph runs."""
+
+    def layer(x: "b s s", seen: "s s", i: "b s"):
+        return sa.where(seen.T[None] & ~seen, x, 0.0) + sa.one_hot(i.reshape(-1), 3).sum()
+
+    account = sa.account(layer)
+    assert [account.graph.tensors[i].dtype for i in account.graph.inputs] == [None, "bool", "int64"]
+    assert [t.dtype for t in account.graph.tensors if t.name in ("permute", "reshape")] == ["bool", "bool", "int64"]
+    account.graph.run({"b": 2, "s": 3})
 
 
 def test_what_was_used_as_numbers_does_not_become_indices():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symacct as sa
-from symacct.errors import GraphError, ShapeError
+from symacct.errors import DtypeError, GraphError, ShapeError, UndefinedSizeError
 from symacct.expr import evaluate, name
 from symacct.symbolic import Builder, Symbolic
 
@@ -201,6 +201,29 @@ def test_powers_that_are_not_known_are_refused(power):
         sa.account(lambda x: x**x, x="n")
     with pytest.raises(GraphError, match=r"2 to the power .*; symacct.exp is known"):
         sa.account(lambda x: 2**x, x="n")
+
+
+@pytest.mark.parametrize("operation", [operator.mod, operator.floordiv, operator.xor], ids=lambda o: o.__name__)
+def test_operators_without_a_rule_are_refused_with_the_line(operation):
+    for fn in (lambda x: operation(x, 2), lambda x: operation(2, x), lambda x: operation(x, x)):
+        with pytest.raises(GraphError, match=r"is not known; known: .*\n  at test_operators.py:\d+, in <lambda>"):
+            sa.account(fn, x="n")
+
+
+def test_masks_are_of_booleans():
+    for fn in (lambda x: x & (x > 0), lambda x: (x > 0) | x, lambda x: ~(x + 1), lambda x: sa.where(x + 1, x, 0)):
+        with pytest.raises(DtypeError, match=r"as a mask, which is of booleans; .*\n  at test_operators"):
+            sa.account(fn, x="n")
+
+
+def test_sizes_and_lengths_as_torch_gives_them():
+    def layer(x: "4 d"):
+        assert (+x is x, len(x), x.size(), x.size(0)) == (True, 4, x.shape, 4)
+        return x
+
+    sa.account(layer)
+    with pytest.raises(UndefinedSizeError, match="over the size n, which is still a name"):
+        sa.account(lambda x: x[: len(x)], x="n")
 
 
 NO_DATA = {
