@@ -46,12 +46,12 @@ def faults(graph: Graph) -> Iterator[str]:
         # of one einsum and the same shapes there is one thing to say
         if op.kind == "einsum" and op.einsum is None:
             yield f"{told(op)}: it does not say its axes"
-        if op.attrs.get("einsum", op.einsum) != op.einsum:
-            yield f"{told(op)}: its attributes have another einsum"
         einsum = (id(op.einsum), *(id(graph.tensors[i].shape) for i in op.inputs + op.outputs))
         if op.einsum is not None and einsum not in seen:
             seen.add(einsum)
             yield from (f"{told(op)}: {fault}" for fault in _faults_of_einsum(op, op.einsum, graph))
+        if op.attrs.get("einsum", op.einsum) != op.einsum:
+            yield f"{told(op)}: its attributes have another einsum"
         if op.kind in PARTS:
             yield from (f"{told(op)}: {fault}" for fault in PARTS[op.kind](op, graph))
 

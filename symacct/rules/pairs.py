@@ -63,7 +63,7 @@ def pairs(s: Size, t: Size, mask: Mask, align: Align = "top-left", window: Size 
     >>> from symacct.expr import name
     >>> s, t = name("s"), name("t")
     >>> pairs(s, s, "exact"), pairs(s, t, "exact", "bottom-right"), pairs(s, s, "window", window=name("w"))
-    (s*(s + 1)/2, -s*(s - 2*t - 1)/2, w*(2*s - w + 1)/2)
+    (s*(s + 1)/2, s*(2*t - s + 1)/2, w*(2*s - w + 1)/2)
     >>> pairs(3, 5, "exact"), pairs(3, 5, "exact", "bottom-right"), pairs(3, 5, "half")
     (6, 12, Fraction(15, 2))
 

@@ -47,7 +47,7 @@ def combinations(n: Size) -> Expr:
     --------
     >>> from symacct.expr import name
     >>> [combinations(n) for n in (1, 2, 3, 4, 8)], combinations(name("s"))
-    ([0, 1, 2, 4, 11], -(log2(s) - 2*s + 2))
+    ([0, 1, 2, 4, 11], 2*s - log2(s) - 2)
 
     """
     if type(n) is int:
