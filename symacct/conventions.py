@@ -261,7 +261,7 @@ def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -
     """Count a named function: once an element under `unit`, else by its formula; or what depends on a switch."""
     function, *switches = key[0].split("@")
     if switches:
-        if not all(_holds(switch, convention) for switch in switches if switch != UNKNOWN):
+        if not all(holds(switch, convention) for switch in switches if switch != UNKNOWN):
             return {}
         if UNKNOWN in switches:
             msg = f"under {convention.label}, {key[1]} have no closed form here; give sizes as numbers"
@@ -276,7 +276,8 @@ def _named(key: Key, amount: Expr, convention: Convention, formulas: Formulas) -
     return tally(parts, convention, formulas)
 
 
-def _holds(switch: str, convention: Convention) -> bool:
+def holds(switch: str, convention: Convention) -> bool:
+    """Whether a convention has a switch at a value, such as ``"attention=exact"``."""
     name, _, value = switch.partition("=")
     return str(getattr(convention, name)) == value
 

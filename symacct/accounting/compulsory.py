@@ -61,7 +61,8 @@ def _reads(op: Op, graph: Graph) -> Iterator[tuple[Read, Hashable]]:
     else:
         for read in rule_of(op).reads(op, graph):
             everything = product(read.shape) == product(whole(graph, read.tensor).shape)
-            yield read, None if everything else (op.kind, op.einsum and op.einsum.operands, op.inputs)
+            picks = read.places or (op.kind, op.einsum and op.einsum.operands, op.inputs)
+            yield read, None if everything else picks
 
 
 def _inside(part: Graph) -> dict[int, list[Read]]:

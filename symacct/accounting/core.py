@@ -250,7 +250,7 @@ class Account(Questions, Gradients, OnDevices):
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What must hold for the forms to be true."""
-        return conditions_of(self.graph)
+        return conditions_of(self.graph, self.convention)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

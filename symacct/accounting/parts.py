@@ -1,15 +1,17 @@
 """Which parts of a memory are looked at: all of it, slices that may overlap, rows that are looked up.
 
-Slices along one axis that overlap, or that follow each other, are read as one. Where the sizes do not tell whether
-slices overlap, or where they cut several axes, each is read by itself, yet never more than the whole memory: an upper
-bound.
+Slices along one axis that overlap, or that follow each other, are read as one; in numbers, slices along any axes and
+with any steps are, place by place. Where the sizes do not tell whether slices overlap, or where they are of views that
+lie otherwise, each is read by itself, yet never more than the whole memory: an upper bound.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cmp_to_key
-from typing import NamedTuple, TypeAlias
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
 
 from symacct.errors import InconclusiveError
 from symacct.expr import Expr, Size, add, at_most, product
@@ -20,6 +22,10 @@ from symacct.rules.views import length
 
 Span: TypeAlias = tuple[Expr, Expr]
 """A start and a stop."""
+
+
+MANY = 100_000
+"""Places that are looked at one by one at most."""
 
 
 class Cut(NamedTuple):
@@ -76,21 +82,34 @@ def together(parts: Iterable[Part], graph: Graph, owner: int) -> list[Read]:
 
 
 def _united(parts: Sequence[Part], graph: Graph, owner: int) -> list[Read]:
-    """Return slices along one axis of a memory, those that overlap as one; nothing where it is not known."""
+    """Return slices of a memory, what several have in common once; nothing where it is not known."""
     tensor = graph.tensors[owner]
     direct = [(tensor.shape, tensor.strides)]
     cuts = [p.cuts[0].ranges for p in parts if p.picked is None and [c[:2] for c in p.cuts] == direct]
     differing = [a for a in range(len(tensor.shape)) if len({c[a] for c in cuts}) > 1]
-    if len(cuts) != len(parts) or len(differing) != 1:
+    if len(cuts) != len(parts) or not differing:
         return []
-    (axis,) = differing
-    if any(c[axis][2] != 1 for c in cuts):
+    if all(type(place) is int for c in cuts for a in differing for place in c[a]):
+        return _by_place(cuts, differing, owner)
+    (axis, *others) = differing
+    if others or any(c[axis][2] != 1 for c in cuts):
         return []
     try:
         spans = _spans([c[axis][:2] for c in cuts])
     except InconclusiveError:
         return []
     return [Read(owner, _resized(cuts[0], axis, stop - start), last_axis(tensor.shape)) for start, stop in spans]
+
+
+def _by_place(cuts: Sequence[Any], differing: Sequence[int], owner: int) -> list[Read]:
+    """Return the places of slices in numbers, each once, along the axes that differ as one; nothing for too many."""
+    if sum(prod(len(range(*c[a])) for a in differing) for c in cuts) > MANY:
+        return []
+    places = {place for c in cuts for place in itertools.product(*(range(*c[a]) for a in differing))}
+    alike = [a for a in range(len(cuts[0])) if a not in differing]
+    sizes = tuple([length(*cuts[0][a]) for a in alike])
+    row = len(alike) - 1 if alike and alike[-1] == len(cuts[0]) - 1 else len(alike)
+    return [Read(owner, (*sizes, len(places)), (row,))]
 
 
 def _resized(ranges: Sequence[tuple[Expr, Expr, int]], axis: int, size: Expr) -> tuple[Size, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from symacct.conventions import Convention, holds
 from symacct.errors import InconclusiveError
 from symacct.expr import Expr, Poly, at_most, names_in
 from symacct.graph import Condition, Graph, Op
@@ -93,7 +95,11 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(part)
 
 
-def conditions_of(graph: Graph) -> tuple[Condition, ...]:
-    """Return what was stated, what follows from the shapes, and what operations ask for, each once."""
+def conditions_of(graph: Graph, convention: Convention | None = None) -> tuple[Condition, ...]:
+    """Return what was stated, what follows from the shapes, and what operations ask for, each once.
+
+    What only a switch of conventions asks for is left out unless the given one has it.
+    """
     asked = [c for g in graphs(graph) for op in g.ops for c in rule_of(op).conditions(op, g)]
-    return tuple(dict.fromkeys([c for g in graphs(graph) for c in g.conditions] + asked))
+    kept = [replace(c, under="") for c in asked if not c.under or (convention and holds(c.under, convention))]
+    return tuple(dict.fromkeys([c for g in graphs(graph) for c in g.conditions] + kept))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from symacct.errors import SymacctError
@@ -13,11 +13,15 @@ from symacct.expr import Expr, Poly, add, at_most, divide, read_size, sign, whol
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that must hold for an answer to be true: ``2 divides k``, ``k - 1 >= 1``, or a sentence."""
+    """Something that must hold for an answer to be true: ``2 divides k``, ``k - 1 >= 1``, or a sentence.
+
+    `under` is the switch of a convention, such as ``"attention=exact"``, without which it need not hold.
+    """
 
     kind: Literal["divides", "at_least", "equal", "stated"]
     left: Expr | str
     right: Expr | str = ""
+    under: str = ""
 
     def __str__(self) -> str:
         """Print the condition as a person would write it."""
@@ -31,7 +35,7 @@ class Condition:
         """Return the condition with other sides; a sentence as it is."""
         if isinstance(self.left, str) or isinstance(self.right, str):
             return self
-        return Condition(self.kind, put_in(self.left), put_in(self.right))
+        return replace(self, left=put_in(self.left), right=put_in(self.right))
 
     @property
     def holds(self) -> bool | None:

@@ -11,40 +11,40 @@ nothing is masked. G key and value heads (GQA: G divides H) change bytes, not op
                dK = dS^T Q        P*d_k products, T*d_k sums
     again      scores, scale, mask, exp(scores - lse): as forward, and P sub, P exp; under ``flash_backward=5`` alone
 
-    moved      as a flash kernel (``fuse="flash"``): its operands and its outputs, once; the logsumexp where it is used.
-               unfused, as three kernels (product, softmax with scale and mask, product), S*T scores a head besides,
-               whatever is masked: scores written and read, probabilities written and read; backward probabilities
-               read twice, their gradients written and read, gradients of scores written once and read twice
-
 so 2*B*H*P*(d_k + d_v) forward and 4*B*H*P*(d_k + d_v) backward, plus 2*B*H*P*d_k where scores are computed again. How
-many pairs a causal mask leaves is a convention (``attention=``); what a window does not see is no pair in any.
+many pairs a causal mask leaves is a convention (``attention=``); what a window does not see is no pair in any. What
+moves: see `symacct.rules.attention_traffic`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from symacct.conventions import Key, Work
 from symacct.errors import GraphError, ShapeError
-from symacct.expr import Expr, Size, add, at_most, multiply, product
+from symacct.expr import Expr, Size, add, multiply, product
 from symacct.graph import Condition, Graph, Op, Tensor
+from symacct.rules.attention_traffic import (
+    reads,
+    spills_of_attention,
+    spills_of_attention_gradient,
+    writes_of_attention,
+)
 from symacct.rules.layout import elementwise_strides
-from symacct.rules.pairs import conditions_of_pairs, pairs
+from symacct.rules.pairs import conditions_of_pairs, pairs, reached
 from symacct.rules.rule import (
     Attrs,
     Backward,
     Out,
-    Read,
     Residual,
     Rule,
     broadcast,
     no_second_gradient,
     show_shape,
-    whole,
 )
-from symacct.rules.spills import Spill
 
 
 class Heads(NamedTuple):
@@ -178,14 +178,14 @@ def by_convention(amounts: Amounts, x: Heads, attrs: Attrs) -> Work:
     """Return amounts of all pairs, and by how much each convention changes them where a causal mask skips some."""
     align, window = attrs["align"], attrs["window"]
     if window is not None:
-        queries, keys = _reached(x.s, x.t, align, window)
+        queries, keys = reached(x.s, x.t, align, window)
         return amounts(Seen(pairs(x.s, x.t, "window", align, window), queries, keys))
     everything = Seen(multiply(x.s, x.t), x.s, x.t)
     full = amounts(everything)
     if not attrs["is_causal"]:
         return full
     half = everything._replace(pairs=multiply(Fraction(1, 2), everything.pairs))
-    exact = Seen(pairs(x.s, x.t, "exact", align), *_reached(x.s, x.t, align, None))
+    exact = Seen(pairs(x.s, x.t, "exact", align), *reached(x.s, x.t, align, None))
     out = dict(full)
     for value, seen in (("half", half), ("exact", exact)):
         for (primitive, role), amount in amounts(seen).items():
@@ -193,42 +193,6 @@ def by_convention(amounts: Amounts, x: Heads, attrs: Attrs) -> Work:
             if change != 0:
                 out[f"{primitive}@attention={value}", role] = change
     return out
-
-
-def _reached(s: Size, t: Size, align: str, window: Size | None) -> tuple[Expr, Expr]:
-    """Return the queries that see a key and the keys that are seen; where names leave it open, as `pairs` does."""
-    short = t if at_most(t, s) else s
-    long = s if at_most(t, s) else t
-    wide = add((short, window, -1)) if window is not None else long
-    far = wide if window is not None and not at_most(long, wide) else long
-    if align == "top-left":
-        return (far, short) if long == s else (s, short)
-    return (short, far) if long == t else (short, t)
-
-
-def writes_of_attention(op: Op, graph: Graph) -> tuple[Read, ...]:
-    """Write the output, and the logsumexp where something reads it or the graph yields it: a gradient does."""
-    out, lse = op.outputs
-    used = lse in graph.outputs or any(lse in other.inputs for other in graph.ops)
-    return (whole(graph, out), whole(graph, lse)) if used else (whole(graph, out),)
-
-
-def spills_of_attention(op: Op, graph: Graph) -> tuple[Spill, ...]:
-    """Return scores and probabilities: each written by one kernel and read by the next."""
-    q, k = op.inputs[:2]
-    shape = (*graph.tensors[q].shape[:-1], graph.tensors[k].shape[-2])
-    return (Spill("scores", q, shape, 1, 1), Spill("probabilities", q, shape, 1, 1))
-
-
-def spills_of_attention_gradient(op: Op, graph: Graph) -> tuple[Spill, ...]:
-    """Return the probabilities, their gradients and those of the scores."""
-    q, k = op.inputs[1:3]
-    shape = (*graph.tensors[q].shape[:-1], graph.tensors[k].shape[-2])
-    return (
-        Spill("probabilities", q, shape, 0, 2),
-        Spill("gradients of probabilities", q, shape, 1, 1),
-        Spill("gradients of scores", q, shape, 1, 2),
-    )
 
 
 def conditions_of_attention(op: Op, graph: Graph) -> list[Condition]:
@@ -239,9 +203,10 @@ def conditions_of_attention(op: Op, graph: Graph) -> list[Condition]:
     out = []
     if q.shape[:-2] != k.shape[:-2] and not type(q.shape[-3]) is type(k.shape[-3]) is int:
         out.append(Condition("divides", k.shape[-3], q.shape[-3]))
-    if attrs["is_causal"]:
-        mask = "exact" if attrs["window"] is None else "window"
-        out += conditions_of_pairs(x.s, x.t, mask, attrs["align"], attrs["window"])  # type: ignore[arg-type]
+    if attrs["window"] is not None:
+        out += conditions_of_pairs(x.s, x.t, "window", attrs["align"], attrs["window"])
+    elif attrs["is_causal"]:
+        out += [replace(c, under="attention=exact") for c in conditions_of_pairs(x.s, x.t, "exact", attrs["align"])]
     return out
 
 
@@ -279,6 +244,7 @@ RULES = {
         "attention",
         shape_of_attention,
         work_of_attention,
+        reads,
         writes=writes_of_attention,
         spills=spills_of_attention,
         conditions=conditions_of_attention,
@@ -289,6 +255,7 @@ RULES = {
         "attention",
         shape_of_attention_gradient,
         work_of_attention_gradient,
+        reads,
         spills=spills_of_attention_gradient,
         conditions=conditions_of_attention,
         gradient=no_second_gradient,

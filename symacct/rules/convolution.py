@@ -10,7 +10,8 @@ convolution, the inputs of a transposed one), all of them visit the same points:
   the *input*; an output sums what falls on it
 - conv_backward_weight: each weight sums over the batch and the windows
 
-A bias is one add an output. Under ``padding="exact"`` taps on padding are taken off: see `symacct.rules.taps`.
+A bias is one add an output. Under ``padding="exact"`` taps on padding are taken off: see `symacct.rules.taps`. Where
+windows are apart, the elements between them are not read; a weight is, whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from symacct.rules.rule import (
     Attrs,
     Backward,
     Out,
+    Read,
     Residual,
     Rule,
     check_sizes,
@@ -33,15 +35,18 @@ from symacct.rules.rule import (
     out_of,
     show_shape,
     sizes_of,
+    whole,
 )
 from symacct.rules.taps import (
     Slide,
     conditions,
     conditions_of_kernel,
+    conditions_of_places,
     places,
     real_kernel,
     real_places,
     real_windows,
+    slid_over,
     work_of_windows,
 )
 
@@ -176,6 +181,17 @@ def _bias(op: Op, outputs: Expr) -> Work:
     return {("add", "points"): outputs} if len(op.inputs) > 2 else {}
 
 
+def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Read the elements that windows slide over and see; weights, biases and the gradient of windows whole."""
+    first, *others = op.inputs
+    return (slid_over(first, graph, slides_of(op, graph)), *(whole(graph, i) for i in others))
+
+
+def conditions_of_conv(op: Op, graph: Graph) -> list[Condition]:
+    """Return that groups divide the output channels, that windows fit, and where they have to see every element."""
+    return conditions_of_windows(op, graph) + [c for x in slides_of(op, graph) for c in conditions_of_places(x)]
+
+
 def conditions_of_windows(op: Op, graph: Graph) -> list[Condition]:
     """Return that groups divide the output channels, and that windows fit."""
     axes = slides_of(op, graph)
@@ -188,7 +204,7 @@ def conditions_of_windows(op: Op, graph: Graph) -> list[Condition]:
 
 def conditions_of_weight(op: Op, graph: Graph) -> list[Condition]:
     """Return that every tap falls on an element in some window."""
-    return [c for x in slides_of(op, graph) for c in conditions_of_kernel(x)]
+    return [c for x in slides_of(op, graph) for c in (*conditions_of_kernel(x), *conditions_of_places(x))]
 
 
 def residuals(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
@@ -239,9 +255,14 @@ def _rule(shape: Callable[..., Any], work: Callable[[Op, Graph], Work], **others
 
 
 RULES = {
-    "conv": _rule(shape_of_conv, work_of_conv, gradient=gradient_of_conv),
+    "conv": _rule(shape_of_conv, work_of_conv, reads=reads, conditions=conditions_of_conv, gradient=gradient_of_conv),
     "conv_transpose": _rule(shape_of_transpose, work_of_transpose, gradient=gradient_of_transpose),
     "conv_backward_weight": Rule(
-        "convolution", shape_of_weight, work_of_weight, conditions=conditions_of_weight, gradient=no_second_gradient
+        "convolution",
+        shape_of_weight,
+        work_of_weight,
+        reads,
+        conditions=conditions_of_weight,
+        gradient=no_second_gradient,
     ),
 }

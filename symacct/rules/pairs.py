@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from symacct.errors import ConventionError, one_of
-from symacct.expr import Expr, Size, at_most, multiply
+from symacct.expr import Expr, Size, add, at_most, multiply
 from symacct.graph import Condition
 
 Mask: TypeAlias = Literal["full", "half", "exact", "window"]
@@ -103,6 +103,17 @@ def allowed(s: Size, t: Size, mask: Mask, align: Align = "top-left", window: Siz
     total, holds = _ramp(long, window)
     before, more = _ramp(long - short, window)
     return Pairs(total - before, tuple(dict.fromkeys(known + holds + more)))
+
+
+def reached(s: Size, t: Size, align: Align, window: Size | None) -> tuple[Expr, Expr]:
+    """Return the queries that see a key and the keys that are seen; where names leave it open, as `pairs` does."""
+    short = t if at_most(t, s) else s
+    long = s if at_most(t, s) else t
+    wide = add((short, window, -1)) if window is not None else long
+    far = wide if window is not None and not at_most(long, wide) else long
+    if align == "top-left":
+        return (far, short) if long == s else (s, short)
+    return (short, far) if long == t else (short, t)
 
 
 def check_mask(mask: str, align: str, window: Size | None) -> None:

@@ -2,7 +2,8 @@
 
 An output reduces K taps: product(K) under ``2n``, product(K) - 1 under ``exact``; a mean adds a division. The gradient
 of a mean divides once a window and adds to each of its taps; that of a largest adds once a window, where it was found.
-With `ceil` as many windows are as start on elements or on the padding before them: the last may hang over.
+With `ceil` as many windows are as start on elements or on the padding before them: the last may hang over. Elements
+that lie between windows are not read.
 """
 
 from __future__ import annotations
@@ -15,8 +16,28 @@ from symacct.errors import ShapeError
 from symacct.expr import Size, add, at_most, ceildiv, multiply, product
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules.convolution import Slides, slides, window_count
-from symacct.rules.rule import Attrs, Backward, Out, Residual, Rule, no_second_gradient, out_of, show_shape, sizes_of
-from symacct.rules.taps import conditions, places, real_places, real_windows, work_of_windows
+from symacct.rules.rule import (
+    Attrs,
+    Backward,
+    Out,
+    Read,
+    Residual,
+    Rule,
+    no_second_gradient,
+    out_of,
+    show_shape,
+    sizes_of,
+    whole,
+)
+from symacct.rules.taps import (
+    conditions,
+    conditions_of_places,
+    places,
+    real_places,
+    real_windows,
+    slid_over,
+    work_of_windows,
+)
 
 
 def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
@@ -106,6 +127,17 @@ def conditions_of_windows(op: Op, graph: Graph) -> list[Condition]:
     return [c for x in slides_of(op, graph) for c in conditions(x)]
 
 
+def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
+    """Read the elements that windows see, and of a gradient what it is of."""
+    *grad, pooled = op.inputs
+    return (*(whole(graph, i) for i in grad), slid_over(pooled, graph, slides_of(op, graph)))
+
+
+def conditions_of_pooling(op: Op, graph: Graph) -> list[Condition]:
+    """Return that windows fit, and where they have to see every element."""
+    return conditions_of_windows(op, graph) + [c for x in slides_of(op, graph) for c in conditions_of_places(x)]
+
+
 def keep_input_and_places(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
     """Keep the input, and where in it each largest element was found."""
     found = Residual("extra", 0, out_of(op, graph).shape, "int64", "places of the largest")
@@ -137,14 +169,22 @@ RULES = {
         "pooling",
         shape,
         work,
-        conditions=conditions_of_windows,
+        reads,
+        conditions=conditions_of_pooling,
         residuals=keep_input_and_places,
         gradient=gradient_of_max,
     ),
     "avg_pool": Rule(
-        "pooling", shape, work, conditions=conditions_of_windows, residuals=keep_input, gradient=gradient_of_mean
+        "pooling", shape, work, reads, conditions=conditions_of_pooling, residuals=keep_input, gradient=gradient_of_mean
     ),
-    "max_pool_backward": Rule("pooling", shape_of_gradient, work_of_largest_gradient, gradient=no_second_gradient),
+    "max_pool_backward": Rule(
+        "pooling",
+        shape_of_gradient,
+        work_of_largest_gradient,
+        reads,
+        conditions=conditions_of_pooling,
+        gradient=no_second_gradient,
+    ),
     "avg_pool_backward": Rule(
         "pooling",
         shape_of_gradient,

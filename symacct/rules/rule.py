@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -17,11 +17,15 @@ Attrs: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What an operation touches of a tensor: the axes it visits, and which of them form a row that is summed."""
+    """What an operation touches of a tensor: the axes it visits, and which of them form a row that is summed.
+
+    Where that is a part, `places` say which, if that is known: the same ones are the same elements.
+    """
 
     tensor: int
     shape: tuple[Size, ...]
     row: tuple[int, ...]
+    places: Hashable = None
 
 
 class Out(NamedTuple):

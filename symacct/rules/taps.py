@@ -3,7 +3,7 @@
 Window o has its tap j at place ``o*stride + j*dilation``; the n elements lie at the places from `padding` on. Taps in
 front of them are as many as ``sum over j of ceil((padding - j*dilation) / stride)``; those behind are counted the same
 way from the other end. Two taps share a place where the window moves on by ``dilation/g`` and the tap back by
-``stride/g`` (g their common divisor), so that places are taps less such pairs.
+``stride/g`` (g their common divisor), so that places are taps less such pairs. An element without a tap is not read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from symacct.conventions import Key, Work
 from symacct.expr import Expr, Poly, Size, add, at_most, ceildiv, multiply, product
-from symacct.graph import Condition
+from symacct.graph import Condition, Graph
+from symacct.rules.rule import Read, last_axis, whole
 
 
 class Slide(NamedTuple):
@@ -91,13 +92,29 @@ def _outside(x: Slide, reach: int, j: int) -> int:
     return min(taps, x.windows) if type(x.windows) is int else taps
 
 
-def _of_tap(x: Slide, kernel: int, padding: int, j: int) -> Expr:
-    """Return how many windows have tap j on an element, where `n` is a name and windows are what fits, or hang over."""
+def _of_tap(x: Slide, kernel: int, padding: int, j: int, more: int = 0) -> Expr:
+    """Return how many windows have tap j on an element, where `n` is a name and windows are what fits, or hang over.
+
+    `more` windows besides: those of which a later tap falls on the places of tap j.
+    """
     assert type(x.stride) is int
     assert type(x.dilation) is int
     place, last, over = j * x.dilation, (kernel - 1) * x.dilation, x.stride - 1 if x.hangs else 0
-    up_to = ceildiv(x.n + min(2 * padding - last + over, padding - place), x.stride)
+    up_to = ceildiv(x.n + min(2 * padding - last + over + more * x.stride, padding - place), x.stride)
     return add((up_to, -max(0, -(-(padding - place) // x.stride))))
+
+
+def _of_all_taps(x: Slide, kernel: int, padding: int) -> Expr:
+    """Return the elements that have a tap, where `n` is a name: taps that fall on the same places together."""
+    assert type(x.stride) is int
+    assert type(x.dilation) is int
+    together: dict[int, list[int]] = {}
+    for j in range(kernel):
+        together.setdefault(j * x.dilation % x.stride, []).append(j)
+    return add(
+        _of_tap(x, kernel, padding, taps[0], (taps[-1] - taps[0]) * x.dilation // x.stride)
+        for taps in together.values()
+    )
 
 
 def places(x: Slide) -> Expr | None:
@@ -121,7 +138,7 @@ def real_places(x: Slide) -> Expr | None:
     assert type(x.stride) is type(x.dilation) is type(step) is type(back) is int
     if type(x.behind) is not int:
         reach = x.kernel if x.hangs else min(x.kernel, x.padding + 1)
-        return x.n if x.dilation == 1 and x.stride <= reach else None
+        return x.n if x.dilation == 1 and x.stride <= reach else _of_all_taps(x, x.kernel, x.padding)
     rest = x._replace(windows=_at_least_none(x.windows - step), kernel=_at_least_none(x.kernel - back))
     twice = _inside(rest, x.padding - step * x.stride, x.behind - back * x.dilation)
     return add((taps, -twice))
@@ -196,6 +213,26 @@ def work_of_windows(
         (exact, "outputs"): add((multiply(sum_rows, product(n for n in left if n is not None)), -made)),
     }
     return {**work, **{key: amount for key, amount in off.items() if amount != 0}}
+
+
+def slid_over(tensor: int, graph: Graph, axes: Sequence[Slide]) -> Read:
+    """Return what windows see of a tensor whose last axes they slide over: the elements that have a tap.
+
+    All where there is no closed form, see `conditions_of_places`.
+    """
+    shape, rank = whole(graph, tensor).shape, len(axes)
+    seen = tuple(_seen(x) if size == x.n else size for size, x in zip(shape[-rank:], axes, strict=True))
+    return Read(tensor, (*shape[:-rank], *seen), last_axis(shape), tuple(axes))
+
+
+def _seen(x: Slide) -> Size:
+    seen = real_places(x)
+    return x.n if seen is None else seen  # type: ignore[return-value] # elements are a size
+
+
+def conditions_of_places(x: Slide) -> list[Condition]:
+    """Return that every element has a tap, where there is no closed form of how many have one."""
+    return [Condition("stated", f"each of {x.n} elements lies under a window")] if real_places(x) is None else []
 
 
 def conditions(x: Slide) -> list[Condition]:

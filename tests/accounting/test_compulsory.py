@@ -11,7 +11,7 @@ import pytest
 
 import symacct as sa
 from symacct.errors import ConventionError
-from symacct.expr import add
+from symacct.expr import add, evaluate
 
 UNUSED = {"dtype": "int8", "traffic": "compulsory"}
 
@@ -91,16 +91,66 @@ def test_slices_are_the_addresses_that_are_read(seed):
     assert least.bytes == fused.bytes == 3 * len(addresses) + 1
 
 
-def test_slices_of_two_axes_are_summed_but_never_more_than_all():
-    def layer(x: "9 9"):
+@pytest.mark.parametrize("seed", range(30))
+def test_slices_of_several_axes_and_with_steps_are_the_places_that_are_read(seed):
+    """The batch, whose size is a name, is not cut."""
+    rng = random.Random(seed)  # noqa: S311
+    cuts = [tuple(slice(rng.randint(0, 4), rng.randint(5, 7), rng.randint(1, 3)) for _ in "ij") for _ in range(3)]
+
+    def layer(x: "b 7 7"):
+        return sum(x[:, rows, columns].sum() for rows, columns in cuts)
+
+    places = {at for cut in cuts for at in itertools.product(*(range(7)[c] for c in cut))}
+    assert sa.same(sa.account(layer, **UNUSED).bytes, f"{len(places)}*b + 1")
+
+
+def test_slices_of_two_axes_in_names_are_summed_but_never_more_than_all():
+    def layer(x: "m n"):
         return x[:3].sum() + x[:, :3].sum()
 
-    assert sa.account(layer, **UNUSED).bytes == 2 * 27 + 1, "an upper bound: 9 elements are in both"
+    assert sa.same(sa.account(layer, **UNUSED).bytes, "3*m + 3*n + 1"), "an upper bound: 9 elements are in both"
 
-    def more(x: "9 9"):
-        return x[:8].sum() + x[:, :8].sum()
+    def more(x: "m 2"):
+        return x[1:].sum() + x[:, 1:].sum() + x[:, :1].sum()
 
-    assert sa.account(more, **UNUSED).bytes == 81 + 1
+    assert sa.same(sa.account(more, **UNUSED).bytes, "2*m + 1")
+
+
+STRIDED = {
+    "a convolution of single taps": (lambda x, w: sa.conv2d(x, w[:, :, :1, :1], stride=2), (2, 1, 0, 1)),
+    "taps further apart than windows": (lambda x, w: sa.conv2d(x, w, stride=4, dilation=2), (4, 3, 0, 2)),
+    "padding": (lambda x, w: sa.conv2d(x, w, stride=4, padding=2), (4, 3, 2, 1)),
+    "the largest": (lambda x: sa.max_pool2d(x, 2, stride=3), (3, 2, 0, 1)),
+    "the largest, apart": (lambda x: sa.max_pool2d(x, 2, stride=3, dilation=2), (3, 2, 0, 2)),
+    "a mean": (lambda x: sa.avg_pool2d(x, 2, stride=5, padding=1), (5, 2, 1, 1)),
+    "a slice": (lambda x: x[:, :, ::3, ::3] * 2, (3, 1, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("n", [7, 8, 9, 10, 11])
+@pytest.mark.parametrize("what", STRIDED)
+def test_what_no_window_sees_is_not_read(what, n):
+    """Elements marked by a plain loop over windows and taps; also as a form in a size that has a name."""
+    fn, (stride, kernel, padding, dilation) = STRIDED[what]
+    seen = set()
+    for start in range(-padding, n + padding - dilation * (kernel - 1), stride):
+        seen |= {start + j * dilation for j in range(kernel)} & set(range(n))
+    shapes = {"x": "b 3 n n", **({"w": "4 3 3 3"} if "w" in fn.__code__.co_varnames else {})}
+    for sizes in ({"n": n}, {}):
+        made = sa.account(fn, **shapes, sizes=sizes, **UNUSED)
+        (read,) = (amount for name, amount in made.traffic_terms() if name == "x read")
+        assert evaluate(read, {"b": 5, "n": n}) == 15 * len(seen) ** 2
+
+
+def test_a_window_reads_its_keys_alone():
+    """A step of decoding through a window of w keys; as three kernels all of them are scored."""
+
+    def step(q: "h 1 d", k: "h t d", v: "h t d"):
+        return sa.scaled_dot_product_attention(q, k, v, is_causal=True, window=8, align="bottom-right")
+
+    assert sa.same(sa.account(step, t=100, **UNUSED).bytes, "2*h*d + 2*8*h*d")
+    assert sa.same(sa.account(step, t=100, dtype="int8", fuse="flash").bytes, "2*h*d + 2*8*h*d")
+    assert sa.same(sa.account(step, t=100, dtype="int8").bytes, "2*h*d + 2*100*h*d + 4*100*h")
 
 
 def test_a_slice_of_a_transposed_square_is_another_part():

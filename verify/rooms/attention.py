@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def attention_agrees(case: Case) -> None:
             if case.causal and case.window is None and attention == "full" and way == "2n":
                 half = Convention(way, attention="half", flash_backward=products)
                 agree(_number(work, half, n), sum(m.pairs.values()) / 2 + sum(m.rows.values()), f"{what}, halved")
-        _traffic(graph, n)
+        _traffic(graph, case)
 
 
 def _number(work: Any, convention: Convention, sizes: dict[str, int]) -> Any:
@@ -90,13 +91,25 @@ def _same(made: Sequence[Array], wanted: Sequence[Array], what: str) -> None:
             raise DisagreementError(msg)
 
 
-def _traffic(graph: Any, sizes: dict[str, int]) -> None:
-    """Everything once: no scores."""
+def _traffic(graph: Any, case: Case) -> None:
+    """Everything once, no scores; through a window what is in a pair, the other rows unfused alone."""
     (op,) = graph.ops
-    moved = (*RULES[op.kind].reads(op, graph), *RULES[op.kind].writes(op, graph))
+    sizes, rule = case.names, RULES[op.kind]
+    moved = (*rule.reads(op, graph), *rule.writes(op, graph))
     ours = [(m.tensor, _at(m.shape, sizes), [_at(m.shape, sizes)[i] for i in m.row]) for m in moved]
     shapes = [_at(graph.tensors[i].shape, sizes) for i in (*op.inputs, *op.outputs)]
-    agree(ours, [(i, s, s[-1:]) for i, s in enumerate(shapes)], f"what {op.kind} moves")
+    unseen = [prod(_at(s.shape, sizes)) for s in rule.spills(op, graph) if s.name.endswith("sees")]
+    left = 0
+    if case.window is not None:
+        seen = [(i, j) for i in range(sizes["s"]) for j in range(sizes["t"]) if case.sees(i, j)]
+        queries, keys = (len(set(x)) for x in zip(*seen, strict=True))
+        operands = "qkv" if op.kind == "sdpa" else "gqkvor"
+        for shape, what in zip(shapes, operands, strict=False):
+            whole = prod(shape)
+            shape[-1 if what == "r" else -2] = keys if what in "kv" else queries
+            left += whole - prod(shape)
+    agree(ours, [(i, s, s[-1:]) for i, s in enumerate(shapes)], f"what {op.kind} of {case} moves")
+    agree(sum(unseen), left, f"what no window of {op.kind} of {case} sees")
 
 
 def _at(shape: Sequence[Any], sizes: dict[str, int]) -> list[Any]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from symacct.conventions import Convention, tally
 from symacct.errors import InconclusiveError, ShapeError
-from symacct.expr import evaluate, name
+from symacct.expr import evaluate, name, product
 from symacct.graph import Graph, Op, Tensor
 from symacct.rules import FORMULAS, RULES
 from symacct.rules.convolution import window_count
@@ -135,9 +135,22 @@ def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> N
             raise DisagreementError(f"there is no closed form of {what}") from None
         return
     agree(evaluate(counted, sizes), calls, f"flops of {what}")
-    moved = [(m.tensor, m.shape, m.row) for m in (*rule.reads(op, graph), *rule.writes(op, graph))]
-    whole = [(i, graph.tensors[i].shape, (len(graph.tensors[i].shape) - 1,)) for i in (*op.inputs, *op.outputs)]
-    agree(moved, whole, f"what {what} moves")
+    moved = [*rule.reads(op, graph), *rule.writes(op, graph)]
+    agree([m.row for m in moved], [(len(m.shape) - 1,) for m in moved], f"rows of what {what} moves")
+    ours, theirs = [evaluate(product(m.shape), sizes) for m in moved], touched(case)
+    if any(c.kind == "stated" for c in rule.conditions(op, graph)):  # that each element of an axis has a tap
+        everything = [prod(s) for s in (*shapes_of(case), result_shape(case))]
+        assert all(t <= o <= e for t, o, e in zip(theirs, ours, everything, strict=True)), what
+    else:
+        agree(ours, theirs, f"elements that {what} moves")
+
+
+def touched(case: Case) -> list[int]:
+    """Elements of each operand and of the result: all, but of what windows slide over those that have a tap."""
+    places = {place for _, _, place in case.taps() if case.inside(place)}
+    shapes = [*shapes_of(case), result_shape(case)]
+    slid = {"conv_transpose": None, "avg_pool_backward": None, "max_pool_backward": 1}.get(case.kind, 0)
+    return [prod(s[: -len(case.n)]) * len(places) if i == slid else prod(s) for i, s in enumerate(shapes)]
 
 
 def _allowed(case: Case) -> bool:
