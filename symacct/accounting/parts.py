@@ -107,7 +107,7 @@ def _by_place(cuts: Sequence[Any], differing: Sequence[int], owner: int) -> list
         return []
     places = {place for c in cuts for place in itertools.product(*(range(*c[a]) for a in differing))}
     alike = [a for a in range(len(cuts[0])) if a not in differing]
-    sizes = tuple([length(*cuts[0][a]) for a in alike])
+    sizes: list[Any] = [length(*cuts[0][a]) for a in alike]
     row = len(alike) - 1 if alike and alike[-1] == len(cuts[0]) - 1 else len(alike)
     return [Read(owner, (*sizes, len(places)), (row,))]
 
