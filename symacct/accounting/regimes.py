@@ -164,7 +164,8 @@ def regimes(
     Raises
     ------
     UnknownAxisError, AxisConflictError
-        For an axis that is no name of the account, one twice, or one that has a size; for a span of no axis.
+        For an axis that is no name of the account, one twice, or one that has a size; for no axis or more than two;
+        for a span of no axis.
     UndefinedSizeError
         Names the sizes that are missing.
     SizeError
@@ -172,6 +173,9 @@ def regimes(
 
     """
     names = tuple(axis_name(account, a) for a in axes)
+    if len(names) not in (1, 2):
+        msg = f"a map is along one size or in the plane of two, not of {len(names)} sizes"
+        raise AxisConflictError(msg)
     if len(set(names)) != len(names):
         msg = f"a plane has two different sizes, not {one_of(names)}"
         raise AxisConflictError(msg)

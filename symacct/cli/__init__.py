@@ -87,7 +87,7 @@ def _leave(error: OSError | None = None) -> NoReturn:
 
 def _fail(message: str) -> NoReturn:
     # errors speak of Python's options and sizes
-    spoken = re.sub(r"\b(convention|dtype|memory|notation|of|order)='(\w+)'", r"--\1 \2", message)
+    spoken = re.sub(r"\b(convention|dtype|engines|memory|notation|of|order)='(\w+)'", r"--\1 \2", message)
     spoken = re.sub(r"use sizes=\{'(\w+)': \.\.\.\}", r"write \1=SIZE", spoken)
     sys.stderr.write(f"symacct: {spoken}\n")
     sys.exit(2)

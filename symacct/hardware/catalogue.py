@@ -125,7 +125,7 @@ def load_devices(path: str | Path) -> dict[str, Device]:
     try:
         if place.stat().st_size > _LARGEST:
             raise HardwareError(f"{place} has more than {_LARGEST:,} bytes, too many for a list of devices")
-        toml = place.read_text(encoding="utf-8")
+        toml = place.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise HardwareError(f"cannot read {place}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -141,6 +141,8 @@ def _from_file(text: str) -> Device:
         return found[wanted.lower()]
     if not wanted and len(distinct) == 1:
         return distinct[0]
+    if not distinct:
+        raise HardwareError(f"{path} has no [[device]]")
     held = one_of(d.name for d in distinct)
     raise HardwareError(
         f"no device {wanted!r} in {path}; it has {held}"

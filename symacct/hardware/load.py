@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from symacct.errors import HardwareError, one_of
-from symacct.hardware.checks import check_keys, table, tables, text, texts
+from symacct.hardware.checks import check_keys, shown, table, tables, text, texts
 from symacct.hardware.entries import Reader
 from symacct.hardware.figures import EVIDENCE, Link, Source
 from symacct.hardware.types import Device
@@ -36,11 +36,11 @@ def read_entries(toml: str, title: str, links: Mapping[str, Link]) -> Entries:
     check_keys(data, title, optional=("sources", "link", "device"))
     reader = Reader(title, _sources(data.get("sources", {}), title), dict(links))
     for i, entry in enumerate(tables(data.get("link", []), f"{title}, link")):
-        made = reader.link(entry, f"{title}, link {entry.get('name', i + 1)!r}")
+        made = reader.link(entry, f"{title}, link {shown(entry.get('name', i + 1))}")
         reader.links[made.name] = made
     found: dict[str, Device] = {}
     for i, entry in enumerate(tables(data.get("device", []), f"{title}, device")):
-        place = f"{title}, device {entry.get('name', i + 1)!r}"
+        place = f"{title}, device {shown(entry.get('name', i + 1))}"
         made_device = reader.device(entry, place)
         for name in (made_device.name, *texts(entry.get("aliases", []), f"{place}, aliases")):
             if found.setdefault(name.lower(), made_device) is not made_device:

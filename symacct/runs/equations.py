@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
@@ -12,6 +12,7 @@ from symacct.expr import Expr, Poly, add, coefficient, names_in, read, substitut
 from symacct.expr.poly import whole
 
 Number: TypeAlias = int | Fraction
+Tell: TypeAlias = Callable[[str, Number], str]
 
 _SAME = Fraction(1, 10**6)
 """Given values may differ by so much, relatively, from what follows of the others: they were rounded."""
@@ -42,8 +43,16 @@ class Equation:
         return tuple(dict.fromkeys(names_in(self.gap)))
 
 
-def solve(equations: Iterable[Equation], known: Mapping[str, Number]) -> tuple[dict[str, Number], dict[str, str]]:
+def _plain(_name: str, value: Number) -> str:
+    return f"{float(value):.6g}"
+
+
+def solve(
+    equations: Iterable[Equation], known: Mapping[str, Number], tell: Tell = _plain
+) -> tuple[dict[str, Number], dict[str, str]]:
     """Return all values that follow from the known ones, and by which equation each was found.
+
+    `tell` prints the value of a name where something is wrong.
 
     Raises
     ------
@@ -57,16 +66,16 @@ def solve(equations: Iterable[Equation], known: Mapping[str, Number]) -> tuple[d
         progress = False
         for equation in equations:
             unknown = [n for n in equation.names if n not in values]
-            if len(unknown) == 1 and (value := _root(equation, unknown[0], values)) is not None:
+            if len(unknown) == 1 and (value := _root(equation, unknown[0], values, tell)) is not None:
                 values[unknown[0]] = value
                 found_by[unknown[0]] = equation.text
                 progress = True
     for equation in equations:
-        _check(equation, values)
+        _check(equation, values, tell)
     return values, found_by
 
 
-def _root(equation: Equation, unknown: str, values: Mapping[str, Number]) -> Number | None:
+def _root(equation: Equation, unknown: str, values: Mapping[str, Number], tell: Tell) -> Number | None:
     """Solve ``a*x + b = 0``; None where x does not matter, as nothing times x."""
     gap = substitute(equation.gap, values)
     slope, rest = coefficient(gap, unknown, 1), coefficient(gap, unknown, 0)
@@ -77,12 +86,12 @@ def _root(equation: Equation, unknown: str, values: Mapping[str, Number]) -> Num
     value = whole(Fraction(-rest) / slope)
     if value < 0:
         raise EquationError(
-            f"{unknown} would be {float(value):.6g}, below 0, by {equation.text}; {_shown(equation, values)}"
+            f"{unknown} would be {float(value):.6g}, below 0, by {equation.text}; {_shown(equation, values, tell)}"
         )
     return value
 
 
-def _check(equation: Equation, values: Mapping[str, Number]) -> None:
+def _check(equation: Equation, values: Mapping[str, Number], tell: Tell) -> None:
     if any(n not in values for n in equation.names):
         return
     sides = [substitute(read(side), values) for side in equation.text.split("=")]
@@ -91,9 +100,9 @@ def _check(equation: Equation, values: Mapping[str, Number]) -> None:
     if abs(left - right) > _SAME * max(abs(left), abs(right)):
         raise EquationError(
             f"the values given contradict {equation.text}: {float(left):.6g} against {float(right):.6g}; "
-            f"{_shown(equation, values)}; leave one out"
+            f"{_shown(equation, values, tell)}; leave one out"
         )
 
 
-def _shown(equation: Equation, values: Mapping[str, Number]) -> str:
-    return ", ".join(f"{n} = {float(values[n]):.6g}" for n in equation.names if n in values)
+def _shown(equation: Equation, values: Mapping[str, Number], tell: Tell) -> str:
+    return ", ".join(f"{n} = {tell(n, values[n])}" for n in equation.names if n in values)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from symacct.errors import EquationError, nearest, one_of
-from symacct.runs.training import VARIABLES
+from symacct.runs.training import VARIABLES, shown
 from symacct.units import Quantity, Range
 
 
@@ -84,16 +84,6 @@ class Run:
             },
             "readings": [{"reading": what, **_json(value)} for what, value in self.readings],
         }
-
-
-def shown(name: str, value: Quantity | Range) -> str:
-    """Print a quantity; of device time hours, as it is sold."""
-    if isinstance(value, Range):
-        return f"{shown(name, value.low)} to {shown(name, value.high)}"
-    if name != "device_time":
-        return str(value)
-    hours = float(value.value) / 3600
-    return f"{hours:,.0f} device-hours" if hours >= 1000 else f"{hours:.4g} device-hours"
 
 
 def _json(value: Quantity | Range) -> dict[str, Any]:

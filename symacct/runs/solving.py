@@ -10,7 +10,7 @@ from symacct.errors import EquationError
 from symacct.hardware.utilisation import checked_utilisation
 from symacct.runs.equations import Number, solve
 from symacct.runs.given import Value
-from symacct.runs.training import EQUATIONS, VARIABLES
+from symacct.runs.training import EQUATIONS, VARIABLES, shown
 from symacct.units import Quantity, Range
 
 _MOST_RANGES = 8
@@ -30,10 +30,10 @@ def solved(
 ) -> tuple[dict[str, Number], dict[str, str]]:
     """Solve with what is assumed of the work of a token; of recompute only if it does not follow."""
     assumed = _assumed(given, target)
-    values, by = solve(EQUATIONS, {**given, **assumed})
+    values, by = solve(EQUATIONS, {**given, **assumed}, _told)
     if "recompute" not in values and target != "recompute":
         assumed["recompute"] = 0
-        values, further = solve(EQUATIONS, {**values, "recompute": 0})
+        values, further = solve(EQUATIONS, {**values, "recompute": 0}, _told)
         by |= further
     if target not in values:
         raise EquationError(_open(target, given, values))
@@ -46,6 +46,10 @@ def solved(
             raise EquationError(f"{name} would be 0 by {by[name]}")
     how = {**sources, **{n: f"assumed: {VARIABLES[n].assumption}" for n in assumed}, **by}
     return values, {name: how[name] for name in values}
+
+
+def _told(name: str, value: Number) -> str:
+    return shown(name, Quantity(value, VARIABLES[name].unit))
 
 
 def _assumed(given: Mapping[str, Number], target: str) -> dict[str, Number]:

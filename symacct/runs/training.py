@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from symacct.runs.equations import Equation
+from symacct.units import Quantity, Range
 
 
 class Variable(NamedTuple):
@@ -83,3 +84,13 @@ WHOLE = ("layers", "width", "context", "devices")
 """Quantities that are given as whole numbers; one that follows is exact."""
 NEED_UNITS = {"time": "time='30 days'", "device_time": "device_time='1M h'", "price": "price='$2/h'"}
 """Quantities of which a plain number could be meant in several units."""
+
+
+def shown(name: str, value: Quantity | Range) -> str:
+    """Print a quantity; of device time hours, as it is sold."""
+    if isinstance(value, Range):
+        return f"{shown(name, value.low)} to {shown(name, value.high)}"
+    if name != "device_time":
+        return str(value)
+    hours = float(value.value) / 3600
+    return f"{hours:,.0f} device-hours" if hours >= 1000 else f"{hours:.4g} device-hours"

@@ -120,3 +120,10 @@ def test_a_span_or_a_size_that_would_be_dropped_is_refused():
             with pytest.raises(UnknownAxisError, match="spans are those of b"):
                 of.regimes("b", d=5, k=6, span=span)
     assert account.regimes("b", d=5, k=6, span={"b": (1, 8)}).span == {"b": (1, 8)}
+
+
+@pytest.mark.parametrize("axes", [(), ("b", "d", "k")])
+def test_a_map_has_one_size_or_two(axes: tuple[str, ...]) -> None:
+    account = sa.account("b d, d k -> b k")
+    with pytest.raises(AxisConflictError, match=f"not of {len(axes)} sizes"):
+        account.regimes(*axes, sizes={n: 2 for n in "bdk" if n not in axes})

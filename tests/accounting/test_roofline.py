@@ -272,3 +272,21 @@ def test_json_has_every_kernel() -> None:
     symbolic = sa.account(layer).roofline("h100").to_json()
     assert symbolic["kernels"][1]["compute_bound"] == "never"
     assert symbolic["kernels"][0]["flops"]["text"] == "2*b*d*k"
+
+
+@pytest.mark.parametrize("options", [{"launch": "1e400 s"}, {}], ids=["a launch", "sizes"])
+def test_times_beyond_all_numbers_are_refused(options: dict[str, Any]) -> None:
+    n = 10**400 if not options else 2
+    account = sa.account("i j, j k -> i k", i="n", j="n", k="n")
+    with pytest.raises(SizeError, match="more than 1e200 s"):
+        account.roofline("h100", **options).at(n=n)
+    with pytest.raises(SizeError, match="more than 1e200 s"):
+        account.mfu_bound("h100", n=n, **options)
+    with pytest.raises(SizeError, match="more than 1e200 s"):
+        account.mfu_bound("h100", n=2, communication="1e400 s")
+
+
+def test_long_times_are_short_to_read() -> None:
+    at = sa.account("i j, j k -> i k", i="n", j="n", k="n").roofline("h100").at(n=10**50)
+    assert "2.021e+135 s" in str(at)
+    assert at.to_json()["times"]["per op"]["overlapped"] == pytest.approx(2e150 / 989.5e12)

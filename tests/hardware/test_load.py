@@ -90,6 +90,13 @@ WRONG = {
     "a spread": (("spread = 0.02", "spread = -1"), "the spread -1 is no share"),
     "a text": (('name = "Mine"', "name = 3"), "name is 3, not text"),
     "one name for two": (('aliases = ["ours"]', 'aliases = ["ours", 3]'), "not a list of texts"),
+    "beyond all devices": (('"16 GiB"', '"1e400 B"'), r"memory: 1.000e\+400 B is beyond what a device can have"),
+    "less than a byte": (('"16 GiB"', '"0.5 B"'), "memory: 0.5 B is beyond"),
+    "more units than there are": (("units = 100", f"units = 1{'0' * 400}"), r"not a whole number from 1 to 10\*\*9"),
+    "a long list for a number": (('"16 GiB"', f"[{'[1],' * 10**5}]"), r"memory is \[1\]; write text"),
+    "a long name for a key": (('aliases = ["ours"]', f"{'a' * 10**5} = 1"), r"unknown key 'a{59}\."),
+    "control characters": (('name = "Mine"', 'name = "\\u001b[31m"'), r"name is '\\x1b\[31m', not text of one line"),
+    "a name of two lines": (('["ours"]', '["a\\nb"]'), "not a list of texts"),
     "peaks as text": (("peaks = [", 'peaks = "none"\nnote = ['), "is 'none', not a list of tables"),
 }
 
@@ -116,5 +123,10 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(HardwareError, match="too many"):
         sa.load_devices(tmp_path / "long.toml")
     (tmp_path / "empty.toml").write_text("")
-    with pytest.raises(HardwareError, match="holds 0 devices"):
+    with pytest.raises(HardwareError, match=r"empty.toml has no \[\[device\]\]"):
         sa.device(tmp_path / "empty.toml")
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    (tmp_path / "bom.toml").write_text(MINE, encoding="utf-8-sig")
+    assert sa.device(tmp_path / "bom.toml").name == "Mine"

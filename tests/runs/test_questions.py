@@ -238,3 +238,11 @@ def test_what_attention_lacks_is_named(given, missing):
     with pytest.raises(EquationError, match=f"give {missing}, or leave {', '.join(given)} out"):
         sa.days(**known, **given)
     assert sa.days(**known, layers=32, width=4096, context=9) > sa.days(**known)
+
+
+def test_a_contradiction_is_told_in_units():
+    with pytest.raises(EquationError) as caught:
+        sa.days(params="70B", tokens="15T", cost="$10M", price="$2/h", device="h100", mfu=0.4, devices=1024)
+    assert "cost = $10,000,000.00, device_time = 4,421,425 device-hours, price = $2/h; leave one out" in str(
+        caught.value
+    )

@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
+from symacct.errors import SizeError
 from symacct.expr import Expr, Number, collect_sizes, evaluate
 from symacct.show import footnote, percent, table
-from symacct.units import Quantity, duration
+from symacct.units import Quantity
 
 if TYPE_CHECKING:
     from symacct.accounting.roofline.core import Roofline
@@ -147,13 +148,13 @@ class RooflineFigures:
                 f"{float(k.intensity):.4g}" if k.intensity is not None else "-",
                 k.times.bound,
                 percent(float(k.attains)),
-                duration(float(k.times.overlapped)),
+                str(k.times.overlapped),
                 percent(float(k.times.overlapped.value / whole)),
             ]
             for k in self.kernels
         ]
         head = table(["kernel", "FLOP/B", "bound", "of peak", "time", "share"], rows)
-        ways = [[way, duration(float(best)), duration(float(worst))] for way, (best, worst) in self.times().items()]
+        ways = [[way, str(best), str(worst)] for way, (best, worst) in self.times().items()]
         times = table(["run", "overlapped", "one after the other"], ways)
         return f"{head}\n\n{times}\n\n{footnote(self.under)}"
 
@@ -219,7 +220,22 @@ def _roofs(roof: Roofline) -> tuple[tuple[str, Quantity], ...]:
 
 def exactly(x: Expr, sizes: Mapping[str, Number]) -> Fraction:
     """Return the number that an expression is at some sizes; a root is as exact as a float."""
-    return Fraction(evaluate(x, sizes))
+    return within_reach(Fraction(evaluate(x, sizes)))
+
+
+def within_reach(seconds: Fraction) -> Fraction:
+    """Return seconds that can be printed, in JSON too.
+
+    Raises
+    ------
+    SizeError
+        For more than 1e200.
+
+    """
+    if seconds > 10**200:
+        msg = "these sizes and times come to more than 1e200 s; give smaller ones"
+        raise SizeError(msg)
+    return seconds
 
 
 def _kernel(k: Kernel, sizes: Mapping[str, Number]) -> KernelFigures:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
-from symacct.accounting.roofline.figures import exactly
+from symacct.accounting.roofline.figures import exactly, within_reach
 from symacct.accounting.roofline.lanes import Kernel
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Number, collect_sizes
 from symacct.show import footnote, percent, table
-from symacct.units import duration, quantity
+from symacct.units import Quantity, quantity
 
 if TYPE_CHECKING:
     from symacct.accounting.roofline.core import Roofline
@@ -80,10 +80,10 @@ class Waterfall:
 
     def __str__(self) -> str:
         """Print the parts with their share of the time and what is left of the MFU."""
-        rows = [[BASE, duration(float(self.base)), "", "100.0%"]]
+        rows = [[BASE, _told(self.base), "", "100.0%"]]
         for loss, points, left in zip(self.losses, self.points, self.running, strict=True):
-            rows.append([loss.cause, _signed(loss.seconds), percent(float(-points), "+"), percent(float(left))])
-        rows.append(["predicted", duration(float(self.seconds)), "", percent(float(self.mfu))])
+            rows.append([loss.cause, _told(loss.seconds), percent(float(-points), "+"), percent(float(left))])
+        rows.append(["predicted", _told(self.seconds), "", percent(float(self.mfu))])
         told = "with perfect overlap, so a bound" if self.overlap == "perfect" else "without overlap"
         out = table(["part", "time", "MFU", "left"], rows, self.title)
         return f"{out}\n\n{footnote(f'{self.under}; {told}')}"
@@ -106,8 +106,8 @@ class Waterfall:
         }
 
 
-def _signed(seconds: Fraction) -> str:
-    return duration(float(seconds)) if seconds >= 0 else f"-{duration(-float(seconds))}"
+def _told(seconds: Fraction) -> str:
+    return str(Quantity(seconds, "s")) if seconds >= 0 else f"-{Quantity(-seconds, 's')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def waterfall(
     if overlap not in OVERLAPS:
         msg = f"unknown overlap {overlap!r}; known: {one_of(OVERLAPS)}"
         raise ConventionError(msg)
-    waited = Fraction(quantity(communication, "s").value)
+    waited = within_reach(Fraction(quantity(communication, "s").value))
     given = concrete(roof.account, collect_sizes(sizes, {}, roof.account.names))
     parts = [_part(roof, kernel, overlap, given) for kernel in roof.kernels]
     if again is not None:
