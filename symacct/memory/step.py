@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from symacct.memory.alive import Label, Storage, Value
 from symacct.memory.formats import logits_of
 from symacct.memory.parameters import Parameter, parameters_of
 from symacct.memory.static import format_of, static_entries
-from symacct.optimizers import Optimizer
+from symacct.optimizers import Buffer, Optimizer
 
 ROLES: Mapping[str, str] = {
     "parameters": "what the model computes with",
@@ -143,21 +143,26 @@ class Storages:
         step = self.step
         if step.optimizer is None or not step.kernel:
             return [{}]
-        together = step.kernel != "forloop"
-        made: list[dict[Label, Expr]] = []
-        for p in step.trained:
-            of_one: dict[Label, Expr] = {}
-            for buffer in step.optimizer.temporaries(step.kernel):
-                shape = buffer.shape(p.shape)
-                if shape is not None:
-                    fmt = format_of(buffer, step.policy.with_param(p.dtype))
-                    label = Label("temporaries", f"{buffer.name} for {p.name}", "", fmt.name)
-                    bytes = multiply(p.copies if together else 1, storage_bytes(fmt, shape))
-                    of_one[label] = add((of_one.get(label, 0), self.number(bytes)))
-            made.append(of_one)
-        if together:
-            return [{label: bytes for of_one in made for label, bytes in of_one.items()}]
-        return made or [{}]
+        moments = step.optimizer.temporaries(step.kernel)
+        if step.kernel == "forloop":
+            found = [self._made(p, buffers, 1) for p in step.trained for buffers in moments]
+            return [made for made in found if made] or [{}]
+        return [
+            {label: bytes for p in step.trained for label, bytes in self._made(p, buffers, p.copies).items()}
+            for buffers in moments
+        ]
+
+    def _made(self, p: Parameter, buffers: Iterable[Buffer], copies: Expr) -> dict[Label, Expr]:
+        """Return what is alive at once in the update of a parameter, or of so many tensors of it."""
+        made: dict[Label, Expr] = {}
+        for buffer in buffers:
+            shape = buffer.shape(p.shape)
+            if shape is not None:
+                fmt = format_of(buffer, self.step.policy.with_param(p.dtype))
+                label = Label("temporaries", f"{buffer.name} for {p.name}", "", fmt.name)
+                bytes = multiply(copies, storage_bytes(fmt, shape))
+                made[label] = add((made.get(label, 0), self.number(bytes)))
+        return made
 
 
 NONE = Optimizer("none", (), None, {})

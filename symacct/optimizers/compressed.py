@@ -45,7 +45,7 @@ def adafactor() -> Optimizer:
 
     state = (Buffer("row_var", _rows), Buffer("col_var", _columns), Buffer("variance", _vector), STEP)
     made = Buffer("temporary", like, "param")
-    return Optimizer("adafactor", state, steps, {"foreach": (made,), "forloop": (made, made)})
+    return Optimizer("adafactor", state, steps, {"foreach": ((made,),), "forloop": ((made, made),)})
 
 
 BLOCK = 256
@@ -72,4 +72,4 @@ def adam8bit(*, decoupled: bool = False, block: int = BLOCK) -> Optimizer:
     moments = [Buffer(name, like, "uint8") for name in ("exp_avg", "exp_avg_sq")]
     scales = [Buffer(f"scales of {m.name}", blocks, "fp32") for m in moments]
     note = "all tensors in 8 bits; bitsandbytes keeps those below 4096 values, and its table of codes, in fp32"
-    return Optimizer(f"{plain.name}8bit", (*moments, *scales), steps, {"fused": ()}, note)
+    return Optimizer(f"{plain.name}8bit", (*moments, *scales), steps, {"fused": ((),)}, note)

@@ -17,14 +17,14 @@ def _per_element(**calls: int) -> Callable[[Shape], Work]:
     return lambda shape: each(numel(shape), **calls)
 
 
-def _makes(**numbers: int) -> dict[Kernel, tuple[Buffer, ...]]:
+def _makes(**numbers: int) -> dict[Kernel, tuple[tuple[Buffer, ...], ...]]:
     """Return so many tensors of the parameter's shape, by kernel.
 
     In a loop what is left of one tensor's update is alive while the next one begins, so these are the tensors that are
     alive where two tensors of one size follow each other, and at most that many otherwise.
     """
     made = Buffer("temporary", like, "param")
-    return {"fused": (), **{cast("Kernel", kernel): (made,) * number for kernel, number in numbers.items()}}
+    return {"fused": ((),), **{cast("Kernel", kernel): ((made,) * number,) for kernel, number in numbers.items()}}
 
 
 def _decay(decays: bool) -> dict[str, int]:  # noqa: FBT001 # the one thing it is told

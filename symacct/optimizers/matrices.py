@@ -35,6 +35,7 @@ def _where_vector(shape: Shape) -> Shape | None:
 
 
 _VECTORS = (Buffer("exp_avg", _where_vector), Buffer("exp_avg_sq", _where_vector))
+_OF_VECTORS = (Buffer("temporary", _where_vector, "param"),) * 3
 _square_rows = _where_matrix(lambda r, _c: (r, r))
 _square_columns = _where_matrix(lambda _r, c: (c, c))
 _whole = _where_matrix(lambda r, c: (r, c))
@@ -106,10 +107,9 @@ def muon(*, iterations: int = 5) -> Optimizer:
     state = (Buffer("momentum_buffer", _whole), *_VECTORS)
     in_bf16 = [Buffer("x", _whole, "bf16"), Buffer("next x", _whole, "bf16")]
     in_bf16 += [Buffer("A", small, "bf16"), Buffer("U", small, "bf16")]
-    of_vectors = (Buffer("temporary", _where_vector, "param"),) * 3
-    made = (Buffer("update", _whole, "grad"), *in_bf16, *of_vectors)
+    made = (Buffer("update", _whole, "grad"), *in_bf16, *_OF_VECTORS)
     note = "for matrices; its products run in bf16, and tensors of one axis are updated as by AdamW"
-    return Optimizer("muon", state, _on_matrices(work), {"forloop": made}, note)
+    return Optimizer("muon", state, _on_matrices(work), {"forloop": (made,)}, note)
 
 
 def shampoo(*, every: int = 10, iterations: int = 20) -> Optimizer:
@@ -119,7 +119,8 @@ def shampoo(*, every: int = 10, iterations: int = 20) -> Optimizer:
     L and R (sides k = r, c) are kept, and made anew `every` steps by `iterations` of coupled Newton steps:
     ``T = (5*I - M)/4; X = X @ T; M = (T @ T) @ (T @ T) @ M``, 4 products of 2*k**3, a subtraction and a division of
     k*k; before them M = L/norm(L), a norm and a division of k*k, after them X = X/norm(L)**(1/4), a division of k*k.
-    State: L, R and their roots.
+    State: L, R and their roots. At once a root makes five matrices, as M is made anew: M, X, T @ T, its square and the
+    next M; the step makes two, the products with either root. Sums of L and R are added in place.
     """
 
     def root(k: Size) -> Work:
@@ -136,8 +137,10 @@ def shampoo(*, every: int = 10, iterations: int = 20) -> Optimizer:
 
     sides = [("L", _square_rows), ("R", _square_columns), ("root of L", _square_rows), ("root of R", _square_columns)]
     state = (*(Buffer(name, rule) for name, rule in sides), *_VECTORS)
+    of_roots = [(Buffer("part of a root", square),) * 5 for square in (_square_rows, _square_columns)]
+    moments = (*of_roots, (*(Buffer("product with a root", _whole),) * 2, *_OF_VECTORS))
     note = f"the roots are made anew every {every} steps; their work is shared out among the steps"
-    return Optimizer("shampoo", state, _on_matrices(work), {}, note)
+    return Optimizer("shampoo", state, _on_matrices(work), {"forloop": moments}, note)
 
 
 def soap(*, every: int = 10) -> Optimizer:
@@ -147,7 +150,8 @@ def soap(*, every: int = 10) -> Optimizer:
     ``p *= 1 - lr*wd``: six products of 2*r*r*c or 2*r*c*c, three each, and 1 + 3 + 4 + 4 + 2 = 14 element-wise.
     ``L += (1 - b)*(g @ g.T - L)`` and R likewise: a product and 3*k*k each. `every` steps ``Q = orthonormal(L @ Q)``: a
     product of 2*k**3, and Gram-Schmidt column by column: k norms and divisions of k, and for each of the k*(k - 1)/2
-    pairs of columns a dot product, k multiplies and k subtractions. State: m, v, L, R, Ql, Qr.
+    pairs of columns a dot product, k multiplies and k subtractions. State: m, v, L, R, Ql, Qr. At once it makes two
+    tensors like p, as one is turned by the second basis; or g @ g.T, or L @ Q, made orthonormal in its place.
     """
 
     def basis(k: Size) -> Work:
@@ -166,5 +170,7 @@ def soap(*, every: int = 10) -> Optimizer:
 
     sides = [("L", _square_rows), ("R", _square_columns), ("basis of L", _square_rows), ("basis of R", _square_columns)]
     state = (Buffer("exp_avg", like), Buffer("exp_avg_sq", like), *(Buffer(name, rule) for name, rule in sides), STEP)
+    of_sides = [(Buffer("product", square),) for square in (_square_rows, _square_columns)]
+    moments = (*of_sides, (*(Buffer("turned", _whole),) * 2, *_OF_VECTORS))
     note = f"the bases are made anew every {every} steps; their work is shared out among the steps"
-    return Optimizer("soap", state, _on_matrices(work), {}, note)
+    return Optimizer("soap", state, _on_matrices(work), {"forloop": moments}, note)

@@ -49,7 +49,8 @@ class Optimizer:
     steps
         The work of one step on a parameter of a shape; None where it is not known.
     makes
-        What it makes during a step, by how the update runs; tensors that are alive at once.
+        What it makes during a step, by how the update runs: tensors that are alive at once, at each moment at which
+        most may be.
     note
         What else one should know.
 
@@ -67,7 +68,7 @@ class Optimizer:
     name: str
     state: tuple[Buffer, ...]
     steps: Callable[[Shape], Work] | None
-    makes: Mapping[Kernel, tuple[Buffer, ...]]
+    makes: Mapping[Kernel, tuple[tuple[Buffer, ...], ...]]
     note: str = ""
 
     def work(self, shape: Shape) -> Work:
@@ -84,8 +85,8 @@ class Optimizer:
             raise UnknownOpError(msg)
         return self.steps(shape)
 
-    def temporaries(self, kernel: str) -> tuple[Buffer, ...]:
-        """Return what a step makes besides, where the update runs as `kernel`.
+    def temporaries(self, kernel: str) -> tuple[tuple[Buffer, ...], ...]:
+        """Return what a step makes besides, where the update runs as `kernel`, moment by moment.
 
         Raises
         ------
