@@ -1,5 +1,7 @@
 """A person's torch optimizer as data: run on small tensors of several shapes, its state explained by their sizes.
 
+Each run takes a few steps, one of each number of axes more than a hundred: state that comes later is not seen.
+
 Each size of a state tensor must be one thing in all runs: an axis of the parameter, a product of axes that stand side
 by side (all of them for a flattened tensor), or the same number. One of the shapes is large, so that a state that is
 kept by blocks, or in fewer bits from some size on, does not pass for a number. What is not explained is refused.
@@ -95,16 +97,23 @@ def _layouts(spec: Any, group: int, name: str) -> tuple[dict[int, Kept], dict[in
         except _Unlike as why:
             refused[rank] = str(why)
     if not set(kept) - {0}:
-        msg = f"what {name} keeps cannot be read: {next(iter(refused.values()))}; give a function that makes it, as in "
-        raise InconclusiveError(msg + f"lambda params: {name}(params, lr=0.1), or one of the known names")
+        how = (
+            f"a function that makes it, as in lambda params: {name}(params, lr=0.1), or "
+            if isinstance(spec, type)
+            else ""
+        )
+        msg = f"what {name} keeps cannot be read: {next(iter(refused.values()))}; give {how}one of the known names"
+        raise InconclusiveError(msg)
     return kept, refused
 
 
 def _layout(spec: Any, group: int, rank: int) -> Kept:
     """Explain what is kept for parameters of some number of axes."""
-    from symacct.eager.optimizers import try_optimizer
+    from symacct.eager.optimizers import MANY_STEPS, try_optimizer
 
-    trials = [try_optimizer(spec, group, shape, "fp32") for shape in SHAPES[rank]]
+    first, *others = SHAPES[rank]
+    trials = [try_optimizer(spec, group, first, "fp32", MANY_STEPS)]
+    trials += [try_optimizer(spec, group, shape, "fp32") for shape in others]
     every = [*trials, try_optimizer(spec, group, SHAPES[rank][0], "bf16")]
     if failed := [trial for trial in every if trial.failure]:
         msg = f"with a parameter of shape {failed[0].shape}, {failed[0].failure}"

@@ -68,6 +68,69 @@ def test_what_is_not_explained_is_refused(keep, why):
         [buffer.shape((R, C)) for buffer in kept(keep).values()]
 
 
+class Subclass(torch.Tensor):
+    """As quantized tensors are: what they show is not what they store."""
+
+
+class Box:
+    """Holds a tensor."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def twice(p):
+    made = torch.zeros_like(p)
+    return {"m": made, "n": made}
+
+
+@pytest.mark.parametrize(
+    ("keep", "why"),
+    [
+        (lambda p, step: {"m": torch.zeros_like(p)} if step >= 10 else {}, "still grew in step 3 or up to 105"),
+        (lambda p, step: {"m": torch.zeros_like(p)} if step >= 100 else {}, "still grew"),
+        (lambda p, _: {"m": p.data}, "'m' does not have memory of its own"),
+        (lambda p, _: {"m": p.grad}, "'m' does not have memory of its own"),
+        (lambda p, _: twice(p), "'n' does not have memory of its own"),
+        (lambda p, _: {"m": torch.zeros(()).expand(p.shape)}, "does not have memory of its own"),
+        (lambda p, _: {"m": torch.zeros(2, *p.shape)[0]}, "does not have memory of its own"),
+        (lambda p, _: {"m": torch.zeros(p.shape).as_subclass(Subclass)}, "of the kind Subclass"),
+        (lambda p, _: {"m": torch.zeros(p.shape).to_sparse()}, "of the kind torch.sparse_coo"),
+        (lambda p, _: {"m": Box(torch.zeros(p.shape))}, "'m' keeps is in a Box"),
+        (lambda p, _: {"m": p.detach().numpy().copy()}, "'m' keeps is in a ndarray"),
+    ],
+)
+def test_what_shapes_do_not_tell_is_refused(keep, why):
+    with pytest.raises(InconclusiveError, match=why):
+        kept(keep)
+
+
+@pytest.mark.parametrize("where", ["first", "second", "all together"])
+def test_state_that_is_not_of_each_parameter_is_refused(where):
+    class Some(Own):
+        def step(self):
+            params = self.param_groups[0]["params"]
+            if where == "all together":
+                self.state["all"]["m"] = torch.zeros_like(params[0])
+            else:
+                self.state[params[where == "second"]]["m"] = torch.zeros_like(params[0])
+
+    why = "under 'all', which is no parameter" if where == "all together" else "alike it does not keep the same"
+    with pytest.raises(InconclusiveError, match=why):
+        sa.optimizer(Some)
+
+
+def test_state_that_is_first_needed_in_the_second_step():
+    (found,) = kept(lambda p, step: {"m": torch.zeros_like(p)} if step >= 2 else {}).values()
+    assert (found.name, found.shape((R, C))) == ("m", (R, C))
+
+
+@pytest.mark.parametrize(("name", "why"), [("LBFGS", "closure"), ("SparseAdam", "dense gradients")])
+def test_what_takes_no_plain_step_is_refused(name, why):
+    with pytest.raises(InconclusiveError, match=why):
+        sa.optimizer(getattr(torch.optim, name))
+
+
 def test_state_outside_the_state_is_refused():
     class Hidden(Own):
         def step(self):
