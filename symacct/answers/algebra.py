@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from symacct.answers.evaluate import MAX_BITS, number
 from symacct.errors import AnswerError, SymacctError
-from symacct.expr import Expr, Poly, add, ceildiv, divide, floordiv, multiply, name, power, terms_of, to_text
+from symacct.expr import Call, Expr, Poly, add, ceildiv, divide, floordiv, multiply, name, power, terms_of, to_text
 from symacct.expr.poly import magnitude
 from symacct.expr.tree import Leaf, Node, Tree
 
@@ -43,9 +43,9 @@ def expression(tree: Tree) -> Expr:
     return _expression(tree, [WORK])
 
 
-def is_opaque(x: str) -> bool:
-    """Whether a name stands for a function of sizes."""
-    return not x.isidentifier()
+def is_opaque(x: str | Call) -> bool:
+    """Whether a name stands for a function of sizes, or for a sum below a fraction."""
+    return isinstance(x, Call) or not x.isidentifier()
 
 
 def _expression(tree: Tree, left: list[int]) -> Expr:
@@ -100,7 +100,7 @@ def _product(tree: Node, left: list[int]) -> Expr:
 
 def _power(base: Expr, exponent: Expr, left: list[int]) -> Expr:
     if isinstance(exponent, Poly):
-        return name(f"({to_text(base)})**({to_text(exponent)})")
+        return name(f"{_bracketed(base)}**{_bracketed(exponent)}")
     if not isinstance(base, Poly):
         bits = max(base.numerator.bit_length(), base.denominator.bit_length())
         if magnitude(exponent) * bits > MAX_BITS:
@@ -110,6 +110,11 @@ def _power(base: Expr, exponent: Expr, left: list[int]) -> Expr:
     else:
         _charge(left, len(terms_of(base)) ** min(6, int(magnitude(exponent)) + 1))
     return power(base, exponent)
+
+
+def _bracketed(x: Expr) -> str:
+    text = to_text(x)
+    return text if text.isalnum() else f"({text})"
 
 
 def _charge(left: list[int], work: int) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from symacct.answers.causes.findings import explain_difference, other_convention
 from symacct.answers.equality import Equality, agree_rounded, counterexample, equal_for_all, plain, rounding, values_at
-from symacct.answers.evaluate import close, evaluate
+from symacct.answers.evaluate import TooLargeError, close, evaluate
 from symacct.answers.limits import same_limit, same_order
-from symacct.answers.points import generic
+from symacct.answers.points import generic, small
 from symacct.answers.question import Question
 from symacct.answers.trees import joined, names_in
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
@@ -50,7 +52,7 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if reading.mode == "order" or reading.remainder:
         return _order_given(tree, question)
     if reading.relation and question.truth.relation and reading.relation != question.truth.relation:
-        return Verdict(correct=False, findings=(Finding("wrong_direction"),))
+        return Verdict(correct=False, counterexample=_beyond(question, reading), findings=(Finding("wrong_direction"),))
     found = equal_for_all(tree, truth, names)
     if not found.equal and question.truth.relation:
         strict = _is_strict(reading.text)
@@ -68,6 +70,17 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     return _wrong(tree, question, found.counterexample)
 
 
+def _beyond(question: Question, reading: Reading) -> Counterexample | None:
+    """Return sizes just above a threshold, and on which side the answer and the truth put them."""
+    sides = (side.strip() for side in re.split(r"[<>]=?", question.truth.text))
+    name = next((side for side in sides if side.isidentifier()), "")
+    if not name:
+        return None
+    sizes = next(small([n for n in question.names if n != name]))
+    sizes[name] = math.floor(max(evaluate(t, sizes) for t in (reading.tree, question.truth.tree))) + 1
+    return Counterexample(sizes, reading.relation == ">", question.truth.relation == ">")
+
+
 def _is_strict(text: str) -> bool:
     """Whether a threshold is one that is not reached: ``n > 886``, which for whole sizes is ``n >= 887``."""
     return bool(re.search(r"[<>](?![=>])", text))
@@ -82,7 +95,11 @@ def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verd
     """Judge a number where a formula was asked: right only at the sizes that the question gives."""
     truth = question.truth.tree
     if not question.at or not question.open_names <= set(question.at):
-        return _wrong(tree, question, found.counterexample, Finding("number_for_formula"))
+        verdict = _wrong(tree, question, found.counterexample)
+        likelier = verdict.mistakes[0] in ("leading_term_only", "branch_only")
+        findings = [*verdict.findings]
+        findings.insert(int(likelier), Finding("number_for_formula"))
+        return replace(verdict, findings=tuple(findings))
     given, wanted = evaluate(tree, {}), evaluate(truth, question.at)
     if given != wanted and same_limit(tree, truth, question.names, tuple(dict.fromkeys(names_in(truth)))):
         return _wrong(tree, question, found.counterexample, Finding("leading_term_only"))
@@ -121,7 +138,10 @@ def _asymptotic(tree: Tree, reading: Reading, question: Question) -> Verdict:
             return Verdict(correct=True, proof="limit")
         tree = limit
     large = _large(names, question.var)
-    given, wanted = evaluate(tree, large), evaluate(truth, large)
+    try:
+        given, wanted = evaluate(tree, large), evaluate(truth, large)
+    except TooLargeError:
+        return _wrong(tree, question, counterexample(tree, truth, names))
     off = rounding(tree, truth, large)
     if off and abs(given - wanted) <= off + abs(wanted) / 10**8:
         note = Warned("rounded", "right up to the rounding of its decimals", 0, len(reading.text))
@@ -142,7 +162,10 @@ def _order(tree: Tree, reading: Reading, question: Question) -> Verdict:
     del reading
     if same_order(tree, question.truth.tree, question.names, question.var):
         return Verdict(correct=True, proof="limit")
-    shown = values_at(tree, question.truth.tree, _large(question.names, question.var))
+    try:
+        shown = values_at(tree, question.truth.tree, _large(question.names, question.var))
+    except TooLargeError:
+        return _wrong(tree, question, counterexample(tree, question.truth.tree, question.names))
     return _wrong(tree, question, shown)
 
 

@@ -38,14 +38,14 @@ def generic(names: tuple[str, ...]) -> tuple[dict[str, int], ...]:
 
 @lru_cache(maxsize=512)
 def edges(names: tuple[str, ...], constants: tuple[int, ...] = ()) -> tuple[dict[str, int], ...]:
-    """Return sizes at which rounding and maxima turn over, among them the formulas' constants; small ones first."""
+    """Return sizes at which rounding and maxima turn over, among them the formulas' constants; distinct and small first."""
     near = [n for c in constants for n in (c - 1, c, c + 1, 2 * c) if 0 < n < 2**64]
     draw = random.Random(20_261_130)  # noqa: S311 # a fixed choice of sizes, no secret
     pool = [*_ROUND, *near]
     if len(names) == 1:
         return tuple({names[0]: n} for n in sorted({*range(1, 65), *pool}))
     made = [dict(zip(names, draw.choices(pool, k=len(names)), strict=True)) for _ in range(_EDGES)]
-    return tuple(sorted(made, key=lambda sizes: sum(sizes.values())))
+    return tuple(sorted(made, key=lambda sizes: (len({*sizes.values()}) < len(sizes), sum(sizes.values()))))
 
 
 def small(names: Sequence[str]) -> Iterator[dict[str, int]]:

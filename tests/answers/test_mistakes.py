@@ -136,3 +136,33 @@ def test_a_verdict_in_sentences():
     assert chinese[1] == "漏了一项：4*B*D*T**2。"
     with pytest.raises(ConventionError, match="no language 'fr'"):
         told(verdict, "fr")
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "mode", "codes"),
+    [
+        ("(B + D)/(B*D)", "B*D/(B + D)", "exact", ["inverted"]),
+        ("2/7", "(7*n + 3)/(2*n)", "asymptotic", ["inverted"]),
+        ("k/L + k", "L/k + k", "exact", ["inverted"]),
+        ("floor(B/D)", "ceil(B/D)", "exact", ["rounding"]),
+        ("ceil(B/D)", "ceil(B/(8*D))", "exact", ["factor"]),
+        ("floor((n + p)/s) + 1", "floor((n + 2*p)/s) + 1", "exact", ["term_coefficient"]),
+        ("P", "P*(1 + 1/k)", "exact", ["missing_term"]),
+        ("1/2", "(2*n - 1)/(4*n + 2)", "exact", ["leading_term_only", "number_for_formula"]),
+        ("1", "min(1, n/k)", "exact", ["branch_only", "number_for_formula"]),
+        ("8*k*n", "min(B, 8)*k*n", "exact", ["branch_only"]),
+        ("ln(n)*k", "log2(n)*k", "exact", ["factor"]),
+        ("1 + B*D", "1 + B*D/k", "exact", ["division_forgotten"]),
+        ("2*P*B/k", "(2*P + B)/k", "exact", ["product_for_sum"]),
+        ("O(2^n)", "n**2", "order", ["wrong_growth"]),
+    ],
+)
+def test_causes_of_every_shape(answer, truth, mode, codes):
+    verdict = sa.check(answer, truth, "B D L P k n p s", mode)
+    assert not verdict.correct
+    assert verdict.counterexample is not None
+    assert list(verdict.mistakes[: len(codes)]) == codes
+
+
+def test_a_wrong_direction_is_shown_beyond_the_threshold():
+    assert str(sa.check("n < 885", "n > 885", "n").counterexample) == "at n=886: False, not True"

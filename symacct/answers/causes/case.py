@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symacct.answers.algebra import expression
+from symacct.answers.equality import edges_of
 from symacct.answers.evaluate import evaluate
 from symacct.answers.points import generic
 from symacct.answers.question import Question
@@ -80,9 +81,9 @@ class Case:
 
     def of(self, tree: Tree, right: Tree) -> Case:
         """Return the case of one part against another."""
-        return replace(
-            self, tree=tree, truth=replace(self.truth, tree=right), answer=expanded(tree), right=expanded(right)
-        )
+        values = tuple(_value(tree, p) for p in self.points)
+        truth = replace(self.truth, tree=right)
+        return replace(self, tree=tree, truth=truth, answer=expanded(tree), right=expanded(right), values=values)
 
     def constant_ratio(self, other: Tree) -> Fraction | None:
         """Return the answer over another tree, where that is the same number at all sizes tried."""
@@ -120,10 +121,12 @@ def case_of(tree: Tree, question: Question) -> Case:
     """Return the case of a wrong answer."""
     growing = question.var if question.mode in ("asymptotic", "order") else ()
     truth = question.truth
-    points = (question.at or {},) if question.mode == "numeric" else generic(question.names)[:_POINTS]
-    values = tuple(_value(tree, p) for p in points)
+    points: list[Mapping[str, Fraction | int]] = [question.at or {}]
+    if question.mode != "numeric":
+        points = [*generic(question.names)[:_POINTS], *edges_of(tree, truth.tree, question.names)[::_POINTS]]
+    found = [(p, _value(tree, p)) for p in points if _value(truth.tree, p) is not None]
     both = expanded(tree), expanded(truth.tree)
-    return Case(tree, truth, question.mode, question.at, growing, *both, points, values)
+    return Case(tree, truth, question.mode, question.at, growing, *both, *zip(*found, strict=True))
 
 
 def _value(tree: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from symacct.answers.algebra import is_opaque
 from symacct.answers.causes.case import Case, Monomial, ratio_of
 from symacct.answers.text.printing import written
+from symacct.answers.trees import inverse, names_in
 from symacct.answers.types import Finding
-from symacct.expr import Expr, Number, monomial, multiply, names_in, terms_of, to_text
+from symacct.expr import Expr, Number, monomial, terms_of, to_text
 from symacct.expr.tree import Leaf, Node, Tree
 from symacct.units.spelling import DAY
 
@@ -29,6 +32,7 @@ def of_ratio(case: Case) -> Iterator[Finding]:
     """Yield what the ratio of an answer to the truth says."""
     if case.answer is None or case.right is None:
         return
+    yield from _of_inverse(case)
     yield from _of_roots(case)
     found = ratio_of(case.answer, case.right)
     if found is None:
@@ -39,17 +43,16 @@ def of_ratio(case: Case) -> Iterator[Finding]:
     if not powers:
         yield from of_number(number, case)
         return
-    yield from _of_structure(case.answer, case.right)
     yield from of_powers(powers, case.right)
     if number != 1:
         yield from of_number(number, case)
 
 
-def _of_structure(answer: Expr, right: Expr) -> Iterator[Finding]:
-    """Yield an inverted ratio."""
-    inverse = ratio_of(multiply(answer, right), 1)
-    if inverse and not inverse[1] and names_in(right):
+def _of_inverse(case: Case) -> Iterator[Finding]:
+    """Yield an inverted ratio, and by what it is off besides."""
+    if names_in(case.truth.tree) and (c := case.constant_ratio(inverse(case.truth.tree))) and simple_root(c):
         yield Finding("inverted")
+        yield from of_number(c, case)
 
 
 def _of_roots(case: Case) -> Iterator[Finding]:
@@ -81,8 +84,9 @@ def simple_root(c: Fraction) -> str:
 
 def of_powers(powers: Monomial, right: Expr) -> Iterator[Finding]:
     """Yield what surplus and missing sizes mean; `right` says where each stands in the truth."""
-    if any(not a.isidentifier() for a, _ in powers):
-        yield Finding("wrong_growth", ", ".join(a for a, _ in powers))
+    if any(is_opaque(a) for a, _ in powers):
+        constant = not any(re.search(r"\b[^\W\d]\w*\b(?!\()", a) for a, _ in powers)
+        yield Finding("factor" if constant else "wrong_growth", ", ".join(a for a, _ in powers))
         return
     turned = [a for a, e in powers if e in (2, -2) and _exponents(a, right) == {-e / 2}]
     if turned and len(turned) == len(powers):
@@ -97,7 +101,7 @@ def of_powers(powers: Monomial, right: Expr) -> Iterator[Finding]:
         return
     names = ", ".join(up or down)
     divided = all(_is_divided(a, right) for a in up or down)
-    inside = set(names_in(right))
+    inside = {a for m in terms_of(right) for a, _ in m}
     if down:
         yield Finding("divided_twice" if divided or not inside & set(down) else "axis_forgotten", names)
     elif divided:
@@ -144,15 +148,16 @@ def is_gated(c: Fraction, names: Iterable[str], case: Case) -> bool:
 
 
 def _by_kind(c: Fraction, case: Case) -> Iterator[Finding]:
-    if case.right is not None and is_gated(c, set(names_in(case.right)), case):
+    if case.right is not None and is_gated(c, set(names_in(case.truth.tree)), case):
         yield Finding("gated_ffn", f"{c}")
     half, third = Fraction(1, 2), Fraction(1, 3)
     if case.kind == "flops":
         yield from _of_flops(c, case)
     elif case.kind == "bytes" and c in (2, half, 4, Fraction(1, 4)):
-        if c < 1 and _coefficients_are(case.answer, 1):
-            yield Finding("elements_for_bytes")
-        yield Finding("dtype_bytes", f"{c}")
+        if not any("bytes" in case.meaning(a) for a in names_in(case.truth.tree)):  # p bytes a value
+            if c < 1 and _coefficients_are(case.answer, 1):
+                yield Finding("elements_for_bytes")
+            yield Finding("dtype_bytes", f"{c}")
     elif case.kind in ("intensity", "rate") and c in (2, half):
         yield Finding("sparsity" if case.kind == "rate" else "dtype_bytes", f"{c}")
         if c == half:
@@ -166,7 +171,7 @@ def _of_flops(c: Fraction, case: Case) -> Iterator[Finding]:
     if c == Fraction(1, 2):
         squared = any(e == 2 for m in terms for a, e in m if not case.is_width(a))
         likely = [Finding("macs_for_flops"), Finding("input_gradient")]
-        likely = likely[::-1] if set(terms.values()) == {4} else likely
+        likely = likely[::-1] if [*terms.values()] == [4] else likely
         yield from (Finding("causal_half"), *likely) if squared and set(terms.values()) == {4} else likely
     elif c == 2 and any("vocab" in case.meaning(a).lower() for m in terms for a, _ in m):
         yield Finding("embedding_as_matmul", "twice the head")

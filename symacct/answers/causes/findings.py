@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from symacct.answers.causes.case import Case, case_of
 from symacct.answers.causes.factors import of_ratio
-from symacct.answers.causes.growth import of_leading, of_order
+from symacct.answers.causes.growth import of_inverse_limit, of_leading, of_order
 from symacct.answers.causes.numeric import of_numbers
 from symacct.answers.causes.structure import (
     of_dropped,
@@ -19,7 +19,7 @@ from symacct.answers.causes.structure import (
     of_steps,
     of_swaps,
 )
-from symacct.answers.causes.terms import of_divisors, of_terms
+from symacct.answers.causes.terms import of_arguments, of_divisors, of_terms
 from symacct.answers.equality import equal_for_all
 from symacct.answers.evaluate import close, evaluate
 from symacct.answers.question import Question
@@ -32,11 +32,13 @@ from symacct.expr.tree import Tree
 MOST = 4
 """How many likely mistakes are looked for."""
 Search = Callable[[Case], Iterator[Finding]]
-_FOR_NUMBERS: tuple[Search, ...] = (of_numbers, of_extremes, of_rounding, of_larger)
-_FOR_GROWTH: tuple[Search, ...] = (of_order, of_ratio, of_leading, of_terms, of_swaps, of_replaced)
+_FOR_NUMBERS: tuple[Search, ...] = (of_rounding, of_numbers, of_extremes, of_larger)
+_FOR_GROWTH: tuple[Search, ...] = (of_order, of_inverse_limit, of_ratio, of_leading, of_terms, of_swaps, of_replaced)
 _FOR_FORMULAS: tuple[Search, ...] = (
+    of_rounding,
     of_extremes,
     of_ratio,
+    of_arguments,
     of_products,
     of_swaps,
     of_dropped,
@@ -44,8 +46,6 @@ _FOR_FORMULAS: tuple[Search, ...] = (
     of_terms,
     of_replaced,
     of_limits,
-    of_rounding,
-    of_larger,
     of_divisors,
     of_leading,
 )

@@ -9,12 +9,14 @@ from fractions import Fraction
 from symacct.answers.causes.case import Case, Monomial
 from symacct.answers.causes.factors import of_number, of_powers
 from symacct.answers.evaluate import evaluate
+from symacct.answers.limits import same_limit
 from symacct.answers.points import generic
 from symacct.answers.text.printing import written
-from symacct.answers.trees import names_in
+from symacct.answers.trees import joined, names_in
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import name
+from symacct.expr.tree import Leaf
 
 _FAR, _STEP, _SMALL_STEP = 240, 60, 20
 
@@ -23,6 +25,13 @@ def of_order(case: Case) -> Iterator[Finding]:
     """Yield an order that grows at another rate."""
     if case.mode == "order":
         yield Finding("wrong_growth", f"{written(case.tree)}, not {written(case.truth.tree)}")
+
+
+def of_inverse_limit(case: Case) -> Iterator[Finding]:
+    """Yield a limit that is upside down."""
+    product = joined("*", [case.tree, case.truth.tree])
+    if names_in(case.truth.tree) and same_limit(product, Leaf("number", "1", 0), case.names, case.growing):
+        yield Finding("inverted")
 
 
 def of_leading(case: Case) -> Iterator[Finding]:

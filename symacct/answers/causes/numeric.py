@@ -110,7 +110,7 @@ def _of_factor(value: Fraction, case: Case, *, less: bool) -> Iterator[Finding]:
     if value == 2:
         if any(number(leaf) == Fraction(1, 2) for leaf in numbers_in(case.truth.tree)):  # an MFU of one half
             yield Finding("constant_dropped", "0.5")
-        if peak:
+        if peak and case.kind != "flops":
             yield Finding("sparsity")
         if case.kind == "flops" and less:
             yield Finding("macs_for_flops")

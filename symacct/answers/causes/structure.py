@@ -136,17 +136,24 @@ def of_limits(case: Case) -> Iterator[Finding]:
 def of_dropped(case: Case) -> Iterator[Finding]:
     """Yield a factor or divisor of the truth that was left out, or put in twice."""
     whole = case.truth.tree
+    below = {id(node) for over in nodes(whole, ("/",)) for node in nodes(over.parts[-1], ("*",))}
     for node in nodes(whole, ("*",)):
         for i, part in enumerate(node.parts):
-            if isinstance(part, Leaf) and part.kind == "number":
+            if (isinstance(part, Leaf) and part.kind == "number") or _has_one(part):
                 continue
             divides = isinstance(part, Node) and part.operator == "/"
             shown = written(part.parts[0] if divides and isinstance(part, Node) else part)
+            divides ^= id(node) in below
             rest = node.parts[:i] + node.parts[i + 1 :]
             if case.equals(exchanged(whole, node, joined("*", list(rest)))):
                 yield Finding("division_forgotten" if divides else "axis_forgotten", shown)
             if case.equals(exchanged(whole, node, joined("*", [*node.parts, part]))):
                 yield Finding("divided_twice" if divides else "axis_twice", shown)
+
+
+def _has_one(part: Tree) -> bool:
+    """Whether a factor is one and something: without it, terms are missing."""
+    return isinstance(part, Node) and part.operator == "+" and any(written(p) == "1" for p in part.parts)
 
 
 def of_products(case: Case) -> Iterator[Finding]:
@@ -159,8 +166,7 @@ def of_products(case: Case) -> Iterator[Finding]:
         return
     content, common, rest = split_content(case.right)
     shared = [content, monomial(common), *_factors(rest)]
-    whole = all(e > 0 for _, e in common) and all(terms_of(rest))
-    if product(_factors(case.right)) == case.answer or (whole and product(shared) == case.answer):
+    if product(_factors(case.right)) == case.answer or (all(terms_of(rest)) and product(shared) == case.answer):
         yield Finding("product_for_sum")
 
 

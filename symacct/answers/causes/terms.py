@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 
-from symacct.answers.algebra import expression
+from symacct.answers.algebra import expression, is_opaque
 from symacct.answers.causes.case import Case, Monomial
-from symacct.answers.causes.factors import is_gated, of_powers
+from symacct.answers.causes.factors import is_gated, of_powers, of_ratio
 from symacct.answers.causes.growth import of_leading
 from symacct.answers.causes.structure import of_limits
-from symacct.answers.trees import inverse, joined
+from symacct.answers.text.printing import written
+from symacct.answers.trees import exchanged, inverse, joined, nodes
 from symacct.answers.types import Finding
 from symacct.expr import Expr, Number, add, monomial, multiply, terms_of, to_text
 from symacct.expr.poly import join, whole
@@ -18,6 +20,7 @@ from symacct.expr.tree import Leaf, Node, Tree
 
 Term = tuple[Monomial, Number]
 _MOST_TERMS = 60
+_FUNCTIONS = ("ceil", "floor", "sqrt", "log")
 
 
 def of_terms(case: Case) -> Iterator[Finding]:
@@ -36,7 +39,7 @@ def of_terms(case: Case) -> Iterator[Finding]:
     if not pairs:
         yield from _whole_terms(surplus, lacking, case)
         return
-    if lacking and not surplus and all(not m or c < 0 for m, c in lacking):
+    if lacking and not surplus and all(c < 0 or (not m and _grows(pairs)) for m, c in lacking):
         yield from of_leading(case)  # the lower terms were left out as well
     if surplus:
         yield Finding("extra_term", _sum(surplus))
@@ -46,7 +49,15 @@ def of_terms(case: Case) -> Iterator[Finding]:
         yield from _of_pair(given, wanted, case)
 
 
+def _grows(pairs: list[tuple[Term, Term]]) -> bool:
+    """Whether all terms are above a constant for large sizes."""
+    return all(sum(Fraction(e) for _, e in wanted[0]) > 0 for _, wanted in pairs)
+
+
 def _whole_terms(surplus: list[Term], lacking: list[Term], case: Case) -> Iterator[Finding]:
+    for given, wanted in product(surplus, lacking):
+        if given[0] and not join(given[0], wanted[0]):
+            yield Finding("inverted", f"{_text(given)} for {_text(wanted)}")
     if lacking:
         if all(not m or c < 0 for m, c in lacking) and not surplus:
             yield from of_limits(case)
@@ -92,8 +103,9 @@ def _of_pair(given: Term, wanted: Term, case: Case) -> Iterator[Finding]:
         yield Finding("term_coefficient", shown)
         return
     powers = join(given[0], tuple((a, -e) for a, e in wanted[0]))
-    for finding in of_powers(powers, monomial(wanted[0])):
-        yield finding._replace(about=f"{finding.about}, in {shown}")
+    if not any(is_opaque(a) for a, _ in powers):
+        for finding in of_powers(powers, monomial(wanted[0])):
+            yield finding._replace(about=f"{finding.about}, in {shown}")
     yield Finding("wrong_term", shown)
 
 
@@ -130,6 +142,18 @@ def _text(term: Term) -> str:
 
 def _sum(terms: list[Term]) -> str:
     return to_text(add(multiply(c, monomial(m)) for m, c in terms), factored=False)
+
+
+def of_arguments(case: Case) -> Iterator[Finding]:
+    """Yield what is wrong inside of a ceiling, floor, root or logarithm, where all around it is right."""
+    whole = case.truth.tree
+    for right in nodes(whole, _FUNCTIONS):
+        for given in nodes(case.tree, (right.operator,)):
+            if not case.equals(exchanged(whole, right, given)):
+                continue
+            inside = case.of(given.parts[0], right.parts[0])
+            for finding in (*of_ratio(inside), *of_terms(inside)):
+                yield finding._replace(about=f"{finding.about}, in {written(given)}".lstrip(", "))
 
 
 def of_divisors(case: Case) -> Iterator[Finding]:
