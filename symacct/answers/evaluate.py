@@ -49,7 +49,7 @@ def evaluate(tree: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction:
     Fraction(1, 2)
 
     """
-    return _value(tree, sizes, [WORK])
+    return Fraction(_value(tree, sizes, [WORK]))
 
 
 def close(given: Fraction, wanted: Fraction, tolerance: Fraction) -> bool:
@@ -92,9 +92,10 @@ def _literal(text: str) -> Fraction:
     return Fraction(digits) * Fraction(10) ** int(power or 0)
 
 
-def _value(tree: Tree, sizes: Mapping[str, Fraction | int], left: list[int]) -> Fraction:
+def _value(tree: Tree, sizes: Mapping[str, Fraction | int], left: list[int]) -> Fraction | int:
+    """Return a value; whole numbers stay plain integers on the way, which is much faster."""
     if isinstance(tree, Leaf):
-        return number(tree) if tree.kind == "number" else _size(tree.text, sizes)
+        return _literal(tree.text) if tree.kind == "number" else _size(tree.text, sizes)
     out = _apply(tree, [_value(part, sizes, left) for part in tree.parts], left)
     bits = out.numerator.bit_length() + out.denominator.bit_length()
     left[0] -= 40 + bits
@@ -103,20 +104,19 @@ def _value(tree: Tree, sizes: Mapping[str, Fraction | int], left: list[int]) -> 
     return out
 
 
-def _size(name: str, sizes: Mapping[str, Fraction | int]) -> Fraction:
+def _size(name: str, sizes: Mapping[str, Fraction | int]) -> Fraction | int:
     if name not in sizes:
         raise AnswerError(f"no size for {name}")
-    value = sizes[name]
-    return value if type(value) is Fraction else Fraction(value)
+    return sizes[name]
 
 
-def _apply(node: Node, parts: list[Fraction], left: list[int]) -> Fraction:
+def _apply(node: Node, parts: list[Fraction | int], left: list[int]) -> Fraction | int:
     if node.operator == "*":
         return _product(parts, left)
     if node.operator == "/":
-        return _quotient(parts[0] if len(parts) > 1 else Fraction(1), parts[-1])
+        return _quotient(parts[0] if len(parts) > 1 else 1, parts[-1])
     if node.operator == "+":
-        return sum(parts[1:], parts[0])
+        return sum(parts)
     if node.operator in ("min", "max"):
         return min(parts) if node.operator == "min" else max(parts)
     if node.operator in ("**", "//"):
@@ -126,7 +126,7 @@ def _apply(node: Node, parts: list[Fraction], left: list[int]) -> Fraction:
     return _UNARY[node.operator](parts[0])
 
 
-def _product(parts: list[Fraction], left: list[int]) -> Fraction:
+def _product(parts: list[Fraction | int], left: list[int]) -> Fraction | int:
     above, below = 1, 1
     for part in parts:
         above *= part.numerator
@@ -135,17 +135,17 @@ def _product(parts: list[Fraction], left: list[int]) -> Fraction:
         left[0] -= 10 + bits // 8
         if bits > 2 * MAX_BITS or left[0] < 0:
             raise TooLargeError
+    return above if below == 1 else Fraction(above, below)
+
+
+def _quotient(above: Fraction | int, below: Fraction | int) -> Fraction:
+    if below == 0:
+        raise UndefinedValueError("cannot read the answer: a division by zero")
     return Fraction(above, below)
 
 
-def _quotient(above: Fraction, below: Fraction) -> Fraction:
-    if below == 0:
-        raise UndefinedValueError("cannot read the answer: a division by zero")
-    return above / below
-
-
-def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    if abs(exponent) > MAX_BITS:
+def _power(base: Fraction | int, exponent: Fraction | int) -> Fraction | int:
+    if not -MAX_BITS <= exponent <= MAX_BITS:
         raise TooLargeError
     if exponent.denominator == 1:
         whole = exponent.numerator
@@ -153,7 +153,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
             raise UndefinedValueError("cannot read the answer: a division by zero")
         if abs(whole) * max(base.numerator.bit_length() - 1, base.denominator.bit_length() - 1) > MAX_BITS:
             raise TooLargeError
-        return base**whole
+        return base**whole if whole >= 0 else Fraction(base) ** whole
     if base <= 0:
         if base == 0 and exponent > 0:
             return Fraction(0)
@@ -163,7 +163,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
     return _fraction(_DIGITS.power(_decimal(base), _decimal(exponent)))
 
 
-def _root(x: Fraction, degree: int) -> Fraction:
+def _root(x: Fraction | int, degree: int) -> Fraction:
     """Return a root: exact where it is a fraction, else to 140 bits more than it has."""
     if x < 0:
         raise UndefinedValueError("cannot read the answer: a root of a negative number")
@@ -184,13 +184,13 @@ def _integer_root(value: int, degree: int) -> int:
     return low
 
 
-def _log(x: Fraction) -> Fraction:
+def _log(x: Fraction | int) -> Fraction:
     if x <= 0:
         raise UndefinedValueError("cannot read the answer: a logarithm of what is not positive")
     return Fraction(_DIGITS.ln(_decimal(x)))
 
 
-def _decimal(x: Fraction) -> Decimal:
+def _decimal(x: Fraction | int) -> Decimal:
     return _DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
@@ -200,16 +200,16 @@ def _fraction(x: Decimal) -> Fraction:
     return Fraction(x)
 
 
-def _floor(x: Fraction) -> Fraction:
+def _floor(x: Fraction | int) -> int:
     near = round(x)
-    return Fraction(near if abs(x - near) < _NOISE else math.floor(x))
+    return near if -_NOISE < x - near < _NOISE else math.floor(x)
 
 
-_UNARY: dict[str, Callable[[Fraction], Fraction]] = {
+_UNARY: dict[str, Callable[[Fraction | int], Fraction | int]] = {
     "-": lambda x: -x,
     "ceil": lambda x: -_floor(-x),
     "floor": _floor,
-    "abs": abs,
+    "abs": lambda x: max(x, -x),
     "sqrt": lambda x: _root(x, 2),
     "log": _log,
 }

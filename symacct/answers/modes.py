@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
+from symacct.answers.causes.case import case_of
 from symacct.answers.causes.findings import explain_difference, other_convention
 from symacct.answers.equality import Equality, agree_rounded, counterexample, equal_for_all, plain, rounding, values_at
 from symacct.answers.evaluate import TooLargeError, close, evaluate
@@ -38,12 +39,13 @@ def example(tree: Tree, truth: Tree, question: Question) -> Counterexample | Non
 def _wrong(tree: Tree, question: Question, shown: Counterexample | None, *first: Finding) -> Verdict:
     if shown is None:
         evaluate(tree, generic(question.names)[0])  # raises where it has no value at all
-    found = (*first, *explain_difference(tree, question))
+    case = case_of(tree, question)
+    found = (*first, *explain_difference(case))
     return Verdict(
         correct=False,
         counterexample=shown,
         findings=tuple(dict.fromkeys(found)),
-        other_convention=other_convention(tree, question),
+        other_convention=other_convention(case, question),
     )
 
 

@@ -21,7 +21,7 @@ from symacct.expr.tree import Tree
 
 Monomial = tuple[tuple[str, Number], ...]
 _MOST_TERMS = 60
-_POINTS = 12
+_POINTS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,16 @@ class Case:
 
     def constant_ratio(self, other: Tree) -> Fraction | None:
         """Return the answer over another tree, where that is the same number at all sizes tried."""
+        first: Fraction | None = None
         try:
-            found = [v / evaluate(other, p) for p, v in zip(self.points, self.values, strict=True) if v is not None]
+            for value, point in zip(self.values, self.points, strict=True):
+                ratio = value / evaluate(other, point) if value is not None else None
+                first = ratio if first is None else first
+                if ratio is None or first is None or not _near(ratio, first, self.mode):
+                    return None
         except (SymacctError, ZeroDivisionError):
             return None
-        same = found and len(found) == len(self.values) and all(_near(v, found[0], self.mode) for v in found)
-        return found[0] if same else None
+        return first
 
     def equals(self, other: Tree) -> bool:
         """Whether the answer has the values of another tree at some generic sizes (or at the given ones)."""
@@ -123,10 +127,13 @@ def case_of(tree: Tree, question: Question) -> Case:
     truth = question.truth
     points: list[Mapping[str, Fraction | int]] = [question.at or {}]
     if question.mode != "numeric":
-        points = [*generic(question.names)[:_POINTS], *edges_of(tree, truth.tree, question.names)[::_POINTS]]
-    found = [(p, _value(tree, p)) for p in points if _value(truth.tree, p) is not None]
-    both = expanded(tree), expanded(truth.tree)
-    return Case(tree, truth, question.mode, question.at, growing, *both, *zip(*found, strict=True))
+        edges = edges_of(tree, truth.tree, question.names)[::12]
+        defined = [p for p in edges if _value(tree, p) is not None and _value(truth.tree, p) is not None]
+        points = [*generic(question.names)[:_POINTS], *defined]
+    values = tuple(_value(tree, p) for p in points)
+    return Case(
+        tree, truth, question.mode, question.at, growing, expanded(tree), expanded(truth.tree), tuple(points), values
+    )
 
 
 def _value(tree: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from symacct.answers.causes.case import Case, case_of
+from symacct.answers.causes.case import Case
 from symacct.answers.causes.factors import of_ratio
 from symacct.answers.causes.growth import of_inverse_limit, of_leading, of_order
 from symacct.answers.causes.numeric import of_numbers
@@ -29,7 +29,7 @@ from symacct.errors import SymacctError
 from symacct.expr import Expr, add, divide, multiply, name
 from symacct.expr.tree import Tree
 
-MOST = 4
+MOST = 3
 """How many likely mistakes are looked for."""
 Search = Callable[[Case], Iterator[Finding]]
 _FOR_NUMBERS: tuple[Search, ...] = (of_rounding, of_numbers, of_extremes, of_larger)
@@ -51,9 +51,8 @@ _FOR_FORMULAS: tuple[Search, ...] = (
 )
 
 
-def explain_difference(tree: Tree, question: Question) -> tuple[Finding, ...]:
+def explain_difference(case: Case) -> tuple[Finding, ...]:
     """Return the likely mistakes, the likeliest first; never none."""
-    case = case_of(tree, question)
     found: list[Finding] = []
     try:
         for finding in _search(case):
@@ -91,13 +90,12 @@ def _coincides(case: Case) -> bool:
         return False
 
 
-def other_convention(tree: Tree, question: Question) -> str:
+def other_convention(case: Case, question: Question) -> str:
     """Return the rule under which an answer would be right: one that the truth states, MACs, or the exact count."""
     for rule, other in question.truth.others.items():
-        if _agrees(tree, other, question):
+        if _agrees(case.tree, other, question):
             return rule
-    case = case_of(tree, question)
-    if case.kind != "flops" or case.answer is None or case.right is None or not names_in(tree):
+    if case.kind != "flops" or case.answer is None or case.right is None or not names_in(case.tree):
         return ""
     if multiply(2, case.answer) == case.right:
         return "mac"
