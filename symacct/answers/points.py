@@ -38,7 +38,7 @@ def generic(names: tuple[str, ...]) -> tuple[dict[str, int], ...]:
 
 @lru_cache(maxsize=512)
 def edges(names: tuple[str, ...], constants: tuple[int, ...] = ()) -> tuple[dict[str, int], ...]:
-    """Return sizes at which rounding and maxima turn over, also near the formulas' constants; distinct and small first."""
+    """Return sizes at which rounding and maxima turn over, also near the formulas' constants; small ones first."""
     near = [n for c in constants for n in (c - 1, c, c + 1, 2 * c) if 0 < n < 2**64]
     draw = random.Random(20_261_130)  # noqa: S311 # a fixed choice of sizes, no secret
     pool = [*_ROUND, *near]
