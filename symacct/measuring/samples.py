@@ -100,7 +100,8 @@ class Measurement:
     def __str__(self) -> str:
         """Print the median with the spread; what casts doubt on it stands below."""
         caches = "cold" if self.cold else "warm"
-        told = f"{len(self.samples)} samples on {self.device}, {caches} caches, spread {self.spread:.1%}"
+        count = len(self.samples)
+        told = f"{count} sample{'s' * (count > 1)} on {self.device}, {caches} caches, spread {self.spread:.1%}"
         head = f"{duration(self.median)} ({told.replace('%', ' %')})"
         return "\n  ".join([head, *self.doubts])
 

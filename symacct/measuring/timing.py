@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 from symacct.errors import ConventionError, SizeError
 from symacct.measuring.clock import Clock, clock_of
-from symacct.measuring.pool import constants, device_of, tensors, turns
+from symacct.measuring.pool import changed, constants, copies, device_of, tensors, versions
 from symacct.measuring.samples import Measurement
 
 FEWEST = 5
@@ -39,7 +41,8 @@ def measure(
     fn
         What to call with the inputs.
     *inputs
-        Tensors, or shapes such as ``(1024, 1024)`` for which random tensors are made. Several copies take turns.
+        Tensors, or shapes such as ``(1024, 1024)`` for which random tensors are made. Several copies take turns, with
+        the same strides; what `fn` does to them leaves the tensors given as they were.
     dtype
         Of the random tensors.
     device
@@ -58,11 +61,11 @@ def measure(
     Raises
     ------
     ShapeError
-        For an input that is neither a tensor nor a shape.
+        For an input that is neither a tensor with strides nor a shape, or is on another device.
     ConventionError
         For what cannot be called, or a device without a clock.
     SizeError
-        For fewer than one sample, or no time.
+        For fewer than one sample, no time, or a shape that does not fit into memory.
     MissingPackageError
         For shapes without torch, or CUDA where there is none.
 
@@ -84,17 +87,18 @@ def measure(
     if not callable(fn):
         msg = f"{fn!r} cannot be called; give a function, and its inputs after it"  # type: ignore[unreachable]
         raise ConventionError(msg)
-    if samples < 1 or not seconds > 0:
-        msg = f"{samples!r} samples in {seconds!r} s; both are positive"
+    if type(samples) is not int or samples < 1 or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        msg = f"{samples!r} samples in {seconds!r} s; a whole number and a number, both positive"
         raise SizeError(msg)
-    place = device or device_of(inputs)
-    given = tensors(inputs, dtype, place or "cpu", seed)
-    place = place or _where(fn(*given))
+    place = device_of(inputs, device) or ("cpu" if inputs else _where(fn()))
     clock = clock_of(place)
-    copies = turns(given, clock.cache if cold else 0)
-    _warm_up(fn, copies, clock, seconds / 10)
-    taken = _samples(fn, copies, clock, samples, seconds, cold=cold)
-    return Measurement(tuple(taken), clock.device, cold, (*constants(given), *clock.complaints()))
+    given = tensors(inputs, dtype, place, seed)
+    taken_from = copies(given, clock.cache if cold else 0)
+    written, turns = versions(taken_from[0]), cycle(taken_from)
+    _warm_up(fn, turns, clock, seconds / 10)
+    taken = _samples(fn, turns, clock, samples, seconds, cold=cold)
+    doubts = (*constants(given), *changed(written, versions(taken_from[0])), *clock.complaints())
+    return Measurement(tuple(taken), clock.device, cold, doubts)
 
 
 def _where(result: Any) -> str:
@@ -106,26 +110,26 @@ def _where(result: Any) -> str:
     return str(kind) if first is not None or idle else "cuda"
 
 
-def _warm_up(fn: Callable[..., Any], copies: Iterator[list[Any]], clock: Clock, seconds: float) -> None:
+def _warm_up(fn: Callable[..., Any], turns: Iterator[list[Any]], clock: Clock, seconds: float) -> None:
     end = time.perf_counter() + seconds
     for call in range(10_000):
-        clock.seconds(lambda: fn(*next(copies)))
+        clock.seconds(lambda: fn(*next(turns)))
         if call >= 2 and time.perf_counter() >= end:
             return
 
 
 def _samples(
-    fn: Callable[..., Any], copies: Iterator[list[Any]], clock: Clock, count: int, seconds: float, *, cold: bool
+    fn: Callable[..., Any], turns: Iterator[list[Any]], clock: Clock, count: int, seconds: float, *, cold: bool
 ) -> list[float]:
     """Return seconds a call; the garbage collector rests while the clock runs."""
-    calls = 1 if cold else max(1, round(SHORT / max(clock.seconds(lambda: fn(*next(copies))), 1e-7)))
+    calls = 1 if cold else max(1, round(SHORT / max(clock.seconds(lambda: fn(*next(turns))), 1e-7)))
     end = time.perf_counter() + seconds
     taken: list[float] = []
     gc.collect()
     gc.disable()
     try:
         while len(taken) < count and (len(taken) < min(FEWEST, count) or time.perf_counter() < end):
-            given = next(copies)
+            given = next(turns)
             if cold:
                 clock.flush()
             taken.append(clock.seconds(partial(_repeat, fn, given, calls)) / calls)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -109,7 +110,7 @@ class TestInputs:
         given, seen = self.torch.arange(100, dtype=self.torch.float32), []
         sa.measure(lambda x: seen.append(x.data_ptr()), given, samples=40, seconds=1e-3)
         assert len(set(seen)) == 11  # 400 bytes each
-        assert seen[0] == given.data_ptr()
+        assert given.data_ptr() not in seen
         assert all(a != b for a, b in pairwise(seen))
 
     def test_a_warm_measurement_stays_with_one(self, script: Script) -> None:
@@ -124,9 +125,56 @@ class TestInputs:
         assert "input" not in sa.measure(lambda *_: None, self.torch.rand(9), samples=1).notes[0]
         assert script.events
 
+    def test_what_is_given_is_left_as_it_was(self, script: Script) -> None:
+        given = self.torch.rand(7)
+        before = given.clone()
+        took = sa.measure(lambda x: x.mul_(2), given, samples=3)
+        assert self.torch.equal(given, before)
+        assert "input 1 is changed" in took.notes[0]
+        assert not any("changed" in n for n in sa.measure(lambda x: x * 2, given, samples=3).notes)
+        assert script.events
+
+    @pytest.mark.parametrize(
+        "view", [lambda x: x, lambda x: x.T, lambda x: x[::2, 1:], lambda x: x[0].expand(5, 6)], ids=str
+    )
+    def test_copies_have_the_same_strides_and_numbers(self, script: Script, view: Callable[[Any], Any]) -> None:
+        given, seen = view(self.torch.rand(6, 6)), []
+        sa.measure(seen.append, given, samples=3)
+        assert all(x.stride() == given.stride() and self.torch.equal(x, given) for x in seen)
+        assert script.events
+
+    def test_two_views_of_one_storage_stay_so(self, script: Script) -> None:
+        given, seen = self.torch.rand(4, 4), []
+        sa.measure(lambda x, y: seen.append((x, y)), given, given.T, samples=3)
+        assert all(x.data_ptr() == y.data_ptr() != given.data_ptr() for x, y in seen)
+        assert script.events
+
+    def test_gradients_go_to_the_copies(self, script: Script) -> None:
+        given = self.torch.rand(4, requires_grad=True)
+        sa.measure(lambda x: (x * x).sum().backward(), given, samples=2)
+        assert given.grad is None
+        assert script.events
+
+    @pytest.mark.parametrize(
+        ("given", "device", "told"),
+        [
+            (lambda torch: torch.eye(3).to_sparse(), None, "with strides"),
+            (lambda torch: torch.ones(3, device="meta"), "cpu", "are on meta, to be timed on cpu"),
+            (lambda torch: torch.ones(3), "cuda", "are on cpu, to be timed on cuda"),
+        ],
+        ids=["sparse", "meta", "elsewhere"],
+    )
+    def test_tensors_that_cannot_be_timed(self, given: Any, device: str | None, told: str) -> None:
+        with pytest.raises(ShapeError, match=told):
+            sa.measure(lambda x: x, given(self.torch), device=device)
+
+    def test_a_shape_beyond_memory(self) -> None:
+        with pytest.raises(SizeError, match="no tensor of the shape"):
+            sa.measure(lambda x: x, (10**7, 10**7))
+
     @pytest.mark.parametrize("wrong", ["3 4", 3, (2.5,), None])
     def test_neither_tensor_nor_shape(self, wrong: Any) -> None:
-        with pytest.raises(ShapeError, match="a tensor or a shape"):
+        with pytest.raises(ShapeError, match="a tensor with strides or a shape"):
             sa.measure(lambda _: None, wrong)
 
     def test_an_empty_size(self) -> None:
@@ -146,7 +194,11 @@ class TestInputs:
         (lambda: sa.measure(3), ConventionError),
         (lambda: sa.measure(lambda: None, device="abacus"), ConventionError),
         (lambda: sa.measure(lambda: None, samples=0), SizeError),
+        (lambda: sa.measure(lambda: None, samples=2.5), SizeError),
+        (lambda: sa.measure(lambda: None, samples="3"), SizeError),
         (lambda: sa.measure(lambda: None, seconds=0.0), SizeError),
+        (lambda: sa.measure(lambda: None, seconds=math.inf), SizeError),
+        (lambda: sa.measure(lambda: None, seconds="2 s"), SizeError),
     ],
 )
 def test_mistakes(call: Callable[[], object], error: type[Exception]) -> None:
