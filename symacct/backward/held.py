@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from symacct.backward.loops import Key, turns_of
+from symacct.backward.loops import Key, bodies_of, turns_of
 from symacct.backward.needs import Needs, needing, useful, wants
 from symacct.backward.policies import POLICIES
 from symacct.expr import Expr, multiply
@@ -176,7 +176,8 @@ class _Search(NamedTuple):
         found.add_others(op, inside.everything(given), 1)
 
     def _repeat(self, op: Op, found: Found) -> None:
-        body, carry, n = op.attrs["body"], op.attrs["carry"], op.attrs["n"]
+        bodies, carry, n = bodies_of(op), op.attrs["carry"], op.attrs["n"]
+        body = bodies[-1]  # of which others number their tensors alike
         filled = tuple(found.memories.pop(i, None) is not None for i in op.outputs[:carry])
         stacked = () if found.saving.keeping.copies else zip(body.outputs[carry:], op.outputs[carry:], strict=True)
         collected = {inner: found.memories.pop(outer) for inner, outer in stacked if outer in found.memories}
@@ -184,7 +185,7 @@ class _Search(NamedTuple):
 
         def carries_kept(key: Key) -> Needs:
             outputs = {i: AFTER for i, kept in zip(body.outputs, key.filled, strict=False) if kept}
-            turns[key] = self.within(body, key.needs, {**collected, **outputs})
+            turns[key] = self.within(bodies[key.body], key.needs, {**collected, **outputs})
             return tuple(i in turns[key].memories for i in body.inputs[:carry])
 
         wanted = wants(op, found.saving.needs)

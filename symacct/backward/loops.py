@@ -5,8 +5,8 @@ yields a slice of the gradients of what is stacked; what it reads of the turn fo
 
 Turns differ in what there is to do. The first turn forward may have a carry that needs no gradient, such as the input
 of a network: its product with a weight is one matrix product back instead of two. The last turn forward has no
-gradients of constants to add to yet. Such turns have bodies of their own, so that counts are those of the loop written
-out.
+gradients of constants to add to yet; and turns forward that lay their carries out otherwise do so going back. Such
+turns have bodies of their own, so that counts are those of the loop written out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ from symacct.symbolic import Builder, Symbolic, record
 
 
 class Key(NamedTuple):
-    """What a turn depends on: which of the body's inputs need a gradient, and which slots are filled before it."""
+    """What a turn depends on: which of the body's inputs need a gradient, and which slots are filled before it.
+
+    `body` is its place among those of the repeat: first turns that differ have each its own, all others the last.
+    """
 
     needs: Needs
     filled: Needs
+    body: int
 
 
 class Turns(NamedTuple):
@@ -47,7 +51,7 @@ class Loop:
 
     def __init__(self, op: Op, coming: Sequence[Symbolic | None], propagate: Propagate) -> None:
         """Start with a repeat as it runs forward, and the gradients of what it yields."""
-        self.body: Graph = op.attrs["body"]
+        self.bodies = bodies_of(op)
         self.carry: int = op.attrs["carry"]
         self.collected = op.collected
         self.stacked = range(self.carry, self.carry + op.attrs["xs"])
@@ -56,13 +60,18 @@ class Loop:
         self.propagate = propagate
         self.parts: dict[Key, Part] = {}
 
+    @property
+    def body(self) -> Graph:
+        """What the turns run that do not differ."""
+        return self.bodies[-1]
+
     def after(self, key: Key) -> Needs:
-        """Return which slots are filled after a turn."""
+        """Return which slots are filled after a turn; all bodies come to yield the same."""
         if key not in self.parts:
             so_far = dict(zip(self.places[self.carry :], key.filled[self.carry :], strict=True))
             comes = [*key.filled[: self.carry], *self.coming]
-            part = taken_back(self.body, key.needs, comes, self.propagate, so_far)
-            self.parts[key], self.body = part, part.forward
+            parts = [taken_back(body, key.needs, comes, self.propagate, so_far) for body in self.bodies]
+            self.parts[key], self.bodies = parts[key.body], [part.forward for part in parts]
         return tuple(self.parts[key].grads[place] is not None for place in self.places)
 
     @property
@@ -77,9 +86,9 @@ class Loop:
         """The inputs of the body that are stacked and of which some turn makes a gradient."""
         return [x for x in self.stacked if any(p.grads[x] is not None for p in self.parts.values())]
 
-    def back(self, part: Part, kept: Iterable[int]) -> Graph:
+    def back(self, key: Key, kept: Iterable[int]) -> Graph:
         """Return the body of a turn back: it takes the slots and what any turn reads, and yields slots and slices."""
-        tensors, slots = self.body.tensors, self.slots
+        part, tensors, slots = self.parts[key], self.bodies[key.body].tensors, self.slots
         given = [part.local[i] if i in part.local else part.builder.given(tensors[i]) for i in kept]
         carries, rows, sums = (
             part.seeds[: self.carry],
@@ -106,7 +115,7 @@ def through_repeat(
     start = (*coming[: loop.carry], *([None] * (len(loop.places) - loop.carry)))
     turns = turns_of(op, wanted, tuple(g is not None for g in start), loop.after)
     kept = _kept(builder, op, loop)
-    back = {key: loop.back(part, kept) for key, part in loop.parts.items()}
+    back = {key: loop.back(key, kept) for key in loop.parts}
     given = []
     for slot in loop.slots:
         grad, like = start[slot], builder.tensors[op.inputs[loop.places[slot]]]
@@ -132,6 +141,26 @@ def through_repeat(
     return tuple(found)
 
 
+def bodies_of(op: Op) -> list[Graph]:
+    """Return the bodies of a repeat that runs forward: of its first turns that differ, and of all others.
+
+    Raises
+    ------
+    GraphError
+        Where they are not the same operations, laid out otherwise.
+
+    """
+    bodies = [*op.attrs.get("first", ()), op.attrs["body"]]
+    if any(_made(first) != _made(bodies[-1]) for first in bodies):
+        msg = f"{op.label}: its first turns do something else than the others; write them out"
+        raise GraphError(msg)
+    return bodies
+
+
+def _made(graph: Graph) -> tuple[object, ...]:
+    return (graph.inputs, graph.outputs, *((op.kind, op.inputs, op.outputs) for op in graph.ops))
+
+
 def turns_of(op: Op, wanted: Needs, filled: Needs, after: Callable[[Key], Needs]) -> Turns:
     """Go through the turns of a repeat from the last to the first.
 
@@ -153,10 +182,11 @@ def turns_of(op: Op, wanted: Needs, filled: Needs, after: Callable[[Key], Needs]
 
     """
     n, needs, carry = op.attrs["n"], by_turn(op, wanted), op.attrs["carry"]
-    steady = len(needs) - 1
+    alike = len(op.attrs.get("first", ()))
+    steady = max(len(needs) - 1, alike)
 
     def key_of(turn: int, filled: Needs) -> Key:
-        return Key(needs[min(turn, steady)] + wanted[carry:], filled)
+        return Key(needs[min(turn, len(needs) - 1)] + wanted[carry:], filled, min(turn, alike))
 
     if type(n) is int:
         keys = []
@@ -193,15 +223,20 @@ def _kept(builder: Builder, op: Op, loop: Loop) -> dict[int, int]:
     first = carry + loop.collected
     yielded = dict(zip(body.outputs[first:], op.outputs[first:], strict=True))
     more = [i for i in reads if i not in outside and i not in yielded]
-    made = {i for i in more if i not in body.inputs}
-    tensors = tuple(t._replace(role="output") if t.id in made else t for t in body.tensors)
-    loop.body = body._replace(tensors=tensors, outputs=(*body.outputs, *more))
-    alike = {key: value for key, value in op.attrs.items() if key != "first"}  # a first turn is kept as the others are
-    attrs = {**alike, "body": loop.body, "kept": len(loop.body.outputs) - first}
+    loop.bodies = [_yielding(each, more) for each in loop.bodies]
+    attrs = {**op.attrs, "body": loop.body, "kept": len(loop.body.outputs) - first}
+    if len(loop.bodies) > 1:
+        attrs["first"] = tuple(loop.bodies[:-1])
     added = builder.yields_more(op, [_stacked(body.tensors[i], n) for i in more], attrs)
     outside |= yielded | dict(zip(more, added, strict=True))
     shared = set(body.inputs[stop:])
     return {i: outside[i] for i in sorted(reads, key=lambda i: i in shared)}
+
+
+def _yielding(body: Graph, more: Sequence[int]) -> Graph:
+    made = {i for i in more if i not in body.inputs}
+    tensors = tuple(t._replace(role="output") if t.id in made else t for t in body.tensors)
+    return body._replace(tensors=tensors, outputs=(*body.outputs, *more))
 
 
 def _stacked(tensor: Tensor, n: Size) -> Tensor:
