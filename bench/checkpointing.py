@@ -11,7 +11,7 @@ from itertools import accumulate
 
 import symacct as sa
 from bench.rounds import Comparison, Turn, hand_back, interleave
-from symacct.checkpointing import Stage
+from symacct.checkpointing import Chain, Run, Stage
 from symacct.checkpointing.least import least_budget, scan
 from symacct.checkpointing.numbers import Numbers
 
@@ -19,7 +19,7 @@ ROUNDS = 8
 LAYERS = 1000
 draw = random.Random(0)  # noqa: S311
 STAGES = [Stage(draw.randint(1, 10**8), draw.randint(10**8, 10**9), draw.randint(1, 10**9)) for _ in range(LAYERS)]
-NUMBERS = Numbers(STAGES, 0, early_stop=True)
+NUMBERS = Numbers(Chain(tuple(map(Run, STAGES))), early_stop=True)
 LEAST = int(least_budget(NUMBERS))
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+from unittest import mock
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -128,7 +129,7 @@ def watched_graph(worked: Any, graph: Any, sizes: Mapping[str, int], k: int, *, 
     watch, start = Watch(given, params), torch.ones(())
     del made, given
     usual = sa.repeat
-    sa.repeat = partial(_repeat, k)
+    sa.repeat = partial(_repeat, k, usual)
     try:
         with set_checkpoint_early_stop(early_stop), watch:
             loss = _emptied(worked.build, arguments).sum()  # which nothing else holds
@@ -147,15 +148,18 @@ def _emptied(build: Callable[..., torch.Tensor], arguments: dict[str, Any]) -> t
     return build(**given)
 
 
-def _repeat(k: int, _n: Any, body: Callable[..., Any], carry: torch.Tensor, xs: Any = (), consts: Any = ()) -> Any:
-    """Run a repeat on tensors; `xs` is one, or a tuple."""
+def _repeat(  # noqa: PLR0917 # the last five are those of a repeat
+    k: int, usual: Any, _n: Any, body: Callable[..., Any], carry: Any, xs: Any = (), consts: Any = ()
+) -> Any:
+    """Run a repeat on tensors, k turns together; repeats inside its body run as `usual`. `xs` is one, or a tuple."""
     rows = xs if isinstance(xs, tuple) else (xs,)
     shared = [consts] if isinstance(consts, torch.Tensor) or consts else []
 
-    def stretch(x: torch.Tensor, first: int, last: int) -> torch.Tensor:
-        for i in range(first, last):
-            turn = tuple(row[i] for row in rows)
-            x = body(x, turn if isinstance(xs, tuple) else turn[0], *shared)
+    def stretch(x: Any, first: int, last: int) -> Any:
+        with mock.patch.object(sa, "repeat", usual):
+            for i in range(first, last):
+                turn = tuple(row[i] for row in rows)
+                x = body(x, turn if isinstance(xs, tuple) else turn[0], *shared)
         return x
 
     count = len(rows[0])

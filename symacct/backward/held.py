@@ -11,17 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from symacct.backward.loops import Key, bodies_of, turns_of
+from symacct.backward.loops import Key, Turns, bodies_of, turns_of
 from symacct.backward.needs import Needs, needing, useful, wants
 from symacct.backward.policies import POLICIES
-from symacct.expr import Expr, multiply
-from symacct.graph import Graph, Op, Tensor
+from symacct.expr import Expr, Poly, multiply
+from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules import owners, rule_of
+from symacct.rules.control import enough_turns
 
 Chosen: TypeAlias = Callable[[Op], Graph]
 """Tells which branch of a conditional runs."""
 
 Place: TypeAlias = tuple[int, ...]
+GIVEN = -1
+"""Where a place begins with this, it is of what a graph is given."""
 
 
 class Kept(NamedTuple):
@@ -79,11 +82,15 @@ class Saving:
 
 
 class Found(NamedTuple):
-    """What is kept of a graph: memories of its own tensors, each with who keeps it; and other tensors, by place."""
+    """What is kept of a graph: memories of its own tensors, each with who keeps it; and other tensors, by place.
+
+    `inside` are outputs of repeats and branches that these keep themselves, by the place in `others`.
+    """
 
     saving: Saving
     memories: dict[int, tuple[str, ...]]
     others: dict[Place, Kept]
+    inside: dict[int, Place]
 
     def add(self, tensor: int, by: Iterable[str]) -> None:
         """Add the memory of a tensor, or another that keeps it."""
@@ -106,12 +113,22 @@ class Found(NamedTuple):
                 kept._replace(times=often, scope=scope) if before is None else _more(before, kept, often)
             )
 
+    def place(self, memory: int) -> Place | None:
+        """Return where a memory that is kept and made here is among everything; None of others."""
+        op, place = self.saving.makers.get(memory, (None, 0))
+        own = None if op is None or memory not in self.memories else (op.id, -1, place)
+        return self.inside.get(memory, own)
+
+    def made_inside(self, op: Op, inner: Found, outputs: Iterable[tuple[int, int]]) -> None:
+        """Note which outputs of an operation the graph inside keeps."""
+        places = [(outer, inner.place(inner.saving.owners[i])) for i, outer in outputs]
+        self.inside.update({outer: (op.id, *place) for outer, place in places if place is not None})
+
     def everything(self, given: Iterable[int] = ()) -> dict[Place, Kept]:
         """Return what is kept but for what the graph is given, by the places of operations on the way there."""
         out = dict(self.others)
         for i in self.memories.keys() - given:
-            op, place = self.saving.makers.get(i, (None, 0))
-            out[(-1, i) if op is None else (op.id, -1, place)] = self.saving.memory(i, self.memories[i])
+            out[self.place(i) or (GIVEN, i)] = self.saving.memory(i, self.memories[i])
         return out
 
 
@@ -123,8 +140,8 @@ AFTER = ("what follows",)
 """Who keeps a carry that the next turn or something behind the repeat keeps."""
 
 
-def kept(graph: Graph, needed: Needs, policy: str, chosen: Chosen) -> list[Kept]:
-    """Return what is kept of a graph, in the order in which it is made.
+def kept(graph: Graph, needed: Needs, policy: str, chosen: Chosen) -> tuple[list[Kept], list[Condition]]:
+    """Return what is kept of a graph, in the order in which it is made, and what must hold: enough turns of repeats.
 
     Parameters
     ----------
@@ -138,26 +155,33 @@ def kept(graph: Graph, needed: Needs, policy: str, chosen: Chosen) -> list[Kept]
         Tells which branch of a conditional runs.
 
     """
-    found = _Search(policy, chosen).within(graph, needed, {})
-    return [k for _, k in sorted(found.everything().items(), key=lambda item: item[0])]
+    search = Search(policy, chosen, [])
+    found = search.within(graph, needed, {}).everything()
+    return [k for _, k in sorted(found.items(), key=lambda item: item[0])], list(dict.fromkeys(search.conditions))
 
 
-class _Search(NamedTuple):
+class Search(NamedTuple):
     """Goes through graphs and those inside them under one policy."""
 
     policy: str
     chosen: Chosen
+    conditions: list[Condition]
+    """Filled on the way: how many turns there must be where the first ones or the last ones differ."""
 
     def within(self, graph: Graph, needed: Needs, outside: Mapping[int, Sequence[str]]) -> Found:
         """Return what is kept of a graph; `outside` are outputs that are kept there, and by whom."""
         saving = Saving(graph, needing(graph, needed), self.policy)
-        found = Found(saving, {}, {})
+        found = Found(saving, {}, {}, {})
         for i, by in outside.items():
             found.add(i, by)
-        for op in reversed(graph.ops):
-            if op.id in saving.useful:
-                {"repeat": self._repeat, "cond": self._cond}.get(op.kind, self._plain)(op, found)
+        self.over(graph.ops, found)
         return found
+
+    def over(self, ops: Iterable[Op], found: Found) -> None:
+        """Add what operations keep, the last one first."""
+        for op in reversed(tuple(ops)):
+            if op.id in found.saving.useful:
+                {"repeat": self._repeat, "cond": self._cond}.get(op.kind, self._plain)(op, found)
 
     def _plain(self, op: Op, found: Found) -> None:
         for place, (tensor, memory, _) in enumerate(found.saving.of(op)):
@@ -168,12 +192,13 @@ class _Search(NamedTuple):
 
     def _cond(self, op: Op, found: Found) -> None:
         branch, wanted = self.chosen(op), wants(op, found.saving.needs)
-        both = zip(branch.outputs, op.outputs, strict=True)
+        both = tuple(zip(branch.outputs, op.outputs, strict=True))
         outside = {inner: found.memories.pop(outer) for inner, outer in both if outer in found.memories}
         inside = self.within(branch, wanted[1:], outside)
         given = dict(zip(branch.inputs, op.inputs[1:], strict=True))
         found.add_given(inside, given)
         found.add_others(op, inside.everything(given), 1)
+        found.made_inside(op, inside, both)
 
     def _repeat(self, op: Op, found: Found) -> None:
         bodies, carry, n = bodies_of(op), op.attrs["carry"], op.attrs["n"]
@@ -184,16 +209,33 @@ class _Search(NamedTuple):
         turns: dict[Key, Found] = {}
 
         def carries_kept(key: Key) -> Needs:
-            outputs = {i: AFTER for i, kept in zip(body.outputs, key.filled, strict=False) if kept}
-            turns[key] = self.within(bodies[key.body], key.needs, {**collected, **outputs})
+            if key not in turns:
+                outputs = {i: AFTER for i, kept in zip(body.outputs, key.filled, strict=False) if kept}
+                turns[key] = self.within(bodies[key.body], key.needs, {**collected, **outputs})
             return tuple(i in turns[key].memories for i in body.inputs[:carry])
 
         wanted = wants(op, found.saving.needs)
-        first, main, last, initial = turns_of(op, wanted, filled, carries_kept)
+        order = turns_of(op, wanted, filled, carries_kept)
+        for few in reversed(range(1, len(order.first) + len(order.last)) if isinstance(n, Poly) else ()):
+            written_out = turns_of(op._replace(attrs={**op.attrs, "n": few}), wanted, filled, carries_kept)
+            if few < len(order.last) or _held(written_out, few, turns) != _held(order, few, turns):
+                self.conditions.extend(enough_turns(n, few + 1))
+                break
         given = dict(zip(body.inputs[carry:], op.inputs[carry:], strict=True))
-        for key, times in (*((k, 1) for k in first), (main, n - len(first) - len(last)), *((k, 1) for k in last)):
+        for key, times in order.times(n):
             found.add_given(turns[key], given)
             found.add_others(op, turns[key].everything(body.inputs), times)
-        for i, kept in zip(op.inputs, initial, strict=False):
+        found.made_inside(op, turns[order.times(n)[0][0]], zip(body.outputs[:carry], op.outputs, strict=False))
+        for i, kept in zip(op.inputs, order.filled, strict=False):
             if kept:
                 found.add(i, (op.kind,))
+
+
+def _held(turns: Turns, n: int, found: Mapping[Key, Found]) -> tuple[dict[Place, Expr], Needs]:
+    """Return how often n turns keep what they make, whether what they are given but parameters, and which carries."""
+    counts: dict[Place, Expr] = {}
+    for key, times in turns.times(n):
+        for place, k in found[key].everything().items():
+            if k.tensor.role != "param":
+                counts[place] = 1 if place[0] == GIVEN else counts.get(place, 0) + times
+    return counts, turns.filled

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from symacct.backward.needs import TURNS, Needs, by_turn
 from symacct.backward.parts import Part, Propagate, absent, taken_back
 from symacct.errors import GraphError
-from symacct.expr import Size
+from symacct.expr import Expr, Size, add
 from symacct.graph import Graph, Op, Tensor
 from symacct.symbolic import Builder, Symbolic, record
 
@@ -41,6 +41,11 @@ class Turns(NamedTuple):
     main: Key
     last: list[Key]
     filled: Needs
+
+    def times(self, n: Expr) -> list[tuple[Key, Expr]]:
+        """Return the turns of n, with how often each follows itself."""
+        repeated = add((n, -len(self.first) - len(self.last)))
+        return [*((key, 1) for key in self.first), (self.main, repeated), *((key, 1) for key in self.last)]
 
 
 class Loop:

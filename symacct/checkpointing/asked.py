@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from symacct.accounting import Account
 from symacct.accounting.numbers import check_condition
+from symacct.accounting.walk import conditionals
 from symacct.checkpointing.chain import Chain, Run, Stage, as_times
 from symacct.checkpointing.derive import chain_of
 from symacct.errors import ConventionError, SizeError, one_of
@@ -20,6 +21,7 @@ BYTES = (
 )
 GIVEN = "bytes and operations are those that the stages were given"
 FREED = "boundaries are freed as the backward pass proceeds"
+DEAREST = "of a conditional the branch runs that executes most"
 EARLY = {
     True: "recomputation ends at the last tensor that a segment saves (torch's early stop)",
     False: "a segment is recomputed whole (no early stop)",
@@ -104,30 +106,24 @@ def _of_account(
     blocks = "the turns of a repeat" if layers is None else f"{layers} blocks like this one"
     device, where = how["device"], f"between {blocks}{' and inside them' if how['inside'] else ''}"
     title = account.title.partition("(")[0] or account.title
+    branch = [DEAREST] if any(conditionals(account.graph)) else []
     return Asked(
         title if layers is None else f"{layers} x {title}",
         {q: d.chain.at(sizes) for q, d in found.items()},
         {q: account.unit(q) for q in QUANTITIES},
-        (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}"),
+        (f"on {device}: {DEVICES[device]}", f"cuts lie where a single tensor crosses, {where}", *branch),
         found["flops"].every_cut,
-        _open(account.conditions, sizes),
+        _open((*account.conditions, *found["flops"].conditions), sizes),
     )
 
 
 def _open(conditions: Sequence[Condition], sizes: Mapping[str, Size]) -> tuple[Condition, ...]:
     """Return conditions with sizes put in, those that numbers do not decide; one that they break is refused."""
-    out = []
-    for c in conditions:
-        if isinstance(c.left, str) or isinstance(c.right, str):
-            out.append(c)
-            continue
-        left, right = substitute(c.left, sizes), substitute(c.right, sizes)
-        put_in = Condition(c.kind, left, right)
-        if [*names_in(left), *names_in(right)]:
-            out.append(put_in)
-        else:
-            check_condition(put_in, {})
-    return tuple(out)
+    put_in = [c.with_sizes(lambda x: substitute(x, sizes)) for c in conditions]
+    for c in put_in:
+        if c.holds is False:
+            check_condition(c, {})
+    return tuple(c for c in put_in if c.holds is None)
 
 
 def _chain_of_stages(what: Any, layers: Size | None) -> tuple[str, Chain]:

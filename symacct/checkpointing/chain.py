@@ -4,6 +4,8 @@ What autograd keeps of a stage is its `residual`; where the tensor between two s
 segment of both keeps it once more. A segment is itself a stage, so joining is all that cuts need:
 
     residual of k equal stages    k * residual + (k - 1) * between,  between = boundary where kept and not yet counted
+
+Where several tensors cross together, as the carries of a repeat, each is kept or not by itself.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from symacct.errors import ExpressionError, SizeError
 from symacct.expr import Expr, Poly, Size, add, from_sympy, multiply, names_in, read, sign, substitute
 
-AMOUNTS = ("boundary", "residual", "flops", "tail")
+AMOUNTS = ("residual", "flops", "tail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Stage:
     Parameters
     ----------
     boundary
-        Bytes of the tensor that it takes, which is kept if recomputation starts here.
+        Bytes of the tensor that it takes, which is kept if recomputation starts here; of several, of each in order.
     residual
         Bytes that autograd keeps of it besides what it takes; its own result included where that is kept.
     flops
@@ -35,7 +38,7 @@ class Stage:
     tail
         Operations after the last tensor that it saves: recomputation that stops early skips them.
     keeps_input, keeps_output
-        Whether autograd keeps what it takes, and what it returns.
+        Whether autograd keeps what it takes, and what it returns; of several tensors, for each in order.
     name
         What to print.
 
@@ -52,21 +55,34 @@ class Stage:
 
     """
 
-    boundary: Expr
+    boundary: Expr | tuple[Expr, ...]
     residual: Expr
     flops: Expr = 1
     tail: Expr = 0
-    keeps_input: bool = False
-    keeps_output: bool = False
+    keeps_input: bool | tuple[bool, ...] = False
+    keeps_output: bool | tuple[bool, ...] = False
     name: str = ""
 
     def __post_init__(self) -> None:
         """Read amounts that are text or sympy's."""
+        several = type(self.boundary) in (tuple, list)
+        taken = tuple([_amount(size, "boundary") for size in (self.boundary if several else [self.boundary])])  # type: ignore[union-attr]
+        object.__setattr__(self, "boundary", taken if several else taken[0])
         for field in AMOUNTS:
             object.__setattr__(self, field, _amount(getattr(self, field), field))
         if sign(add((self.flops, multiply(-1, self.tail)))) == -1:
             msg = f"the tail of a stage, {self.tail} operations, is more than its {self.flops} operations"
             raise SizeError(msg)
+
+    @property
+    def takes(self) -> tuple[Expr, ...]:
+        """Bytes of each tensor that it takes."""
+        return self.boundary if isinstance(self.boundary, tuple) else (self.boundary,)
+
+    @property
+    def taken(self) -> Expr:
+        """Bytes of all that it takes."""
+        return add(self.takes)
 
     @property
     def rerun(self) -> Expr:
@@ -76,12 +92,13 @@ class Stage:
     def at(self, sizes: Mapping[str, Expr]) -> Stage:
         """Return the stage with sizes put in for names."""
         amounts: dict[str, Any] = {field: substitute(getattr(self, field), sizes) for field in AMOUNTS}
-        return replace(self, **amounts)
+        takes = tuple([substitute(size, sizes) for size in self.takes])
+        return replace(self, boundary=takes if isinstance(self.boundary, tuple) else takes[0], **amounts)
 
     @property
     def names(self) -> set[str]:
         """The sizes that are still names."""
-        return {n for field in AMOUNTS for n in names_in(getattr(self, field))}
+        return {n for x in (*self.takes, *(getattr(self, field) for field in AMOUNTS)) for n in names_in(x)}
 
 
 def _amount(value: Any, field: str) -> Expr:
@@ -100,9 +117,23 @@ def _amount(value: Any, field: str) -> Expr:
     return amount
 
 
-def between(first: Stage, second: Stage) -> Expr:
-    """Return the bytes that two stages in one segment keep of the tensor between them and neither counts."""
-    return second.boundary if second.keeps_input and not first.keeps_output else 0
+def missing(before: Stage | None, stage: Stage) -> Expr:
+    """Return the bytes of what a stage takes that the stage before does not keep; of None nothing is kept."""
+    counted = () if before is None else before.keeps_output
+    return add(size for size, there in _each(stage, counted) if not there)
+
+
+def between(before: Stage | None, stage: Stage) -> Expr:
+    """Return the bytes that a stage keeps of what it takes and that the stage before does not count."""
+    counted = () if before is None else before.keeps_output
+    flags = zip(_each(stage, stage.keeps_input), _each(stage, counted), strict=True)
+    return add(size for (size, kept), (_, there) in flags if kept and not there)
+
+
+def _each(stage: Stage, flags: bool | tuple[bool, ...]) -> list[tuple[Expr, bool]]:  # noqa: FBT001
+    """Return the bytes of each tensor that a stage takes with its flag; without one it is False."""
+    every = flags if isinstance(flags, tuple) else (flags,) * len(stage.takes)
+    return list(zip_longest(stage.takes, every[: len(stage.takes)], fillvalue=False))
 
 
 def joined(stages: Sequence[Stage]) -> Stage:
@@ -150,17 +181,26 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Runs of stages in order, and the bytes that are kept whatever is recomputed (masks and tables they share)."""
+    """Runs of stages in order, and the bytes that are kept whatever is recomputed (masks and tables they share).
+
+    `reread` more bytes are held, from the forward pass on, as soon as anything is recomputed: what many stages read and
+    autograd does not keep.
+    """
 
     runs: tuple[Run, ...]
     outside: Expr = 0
+    reread: Expr = 0
 
     @property
     def names(self) -> set[str]:
         """The sizes that are still names."""
         amounts = [x for r in self.runs for x in (r.times, r.transient, r.again, r.until)]
         inside = {n for run in self.runs for n in run.stage.names}
-        return inside | {n for x in (*amounts, self.outside) for n in names_in(x)}
+        return inside | {n for x in (*amounts, self.outside, self.reread) for n in names_in(x)}
+
+    def held(self, *, recomputing: bool) -> Expr:
+        """Return the bytes that are held beside the stages."""
+        return add((self.outside, self.reread)) if recomputing else self.outside
 
     @property
     def flops(self) -> Expr:
@@ -177,7 +217,7 @@ class Chain:
             Run(r.stage.at(sizes), as_times(put(r.times)), r.block, put(r.transient), put(r.again), put(r.until))
             for r in self.runs
         ]
-        return Chain(tuple(run for run in runs if run.times != 0), put(self.outside))
+        return Chain(tuple(run for run in runs if run.times != 0), put(self.outside), put(self.reread))
 
 
 def as_times(times: Expr) -> Size:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from symacct.accounting import Account, Quantity
 from symacct.checkpointing.asked import asked_of
-from symacct.checkpointing.chain import Stage, unrolled
+from symacct.checkpointing.chain import Stage
 from symacct.checkpointing.frontier import again_of, fewest
 from symacct.checkpointing.least import least_budget, with_tail
 from symacct.checkpointing.numbers import Cut, Numbers, as_number, follow
@@ -150,10 +150,8 @@ def checkpoint_curve(
         raise SizeError(msg)
     asked = asked_of(what, layers, wrt, sizes, axes, device=device, in_numbers=True)
     chain = asked.chains["flops"]
-    stages = unrolled(chain.runs)
-    numbers = Numbers(stages, chain.outside, early_stop=early_stop)
-    least = least_budget(numbers)
-    budget: Number = numbers.outside + sum(numbers.boundary) + numbers.kept[-1]
+    numbers = Numbers(chain, early_stop=early_stop)
+    least, budget = least_budget(numbers), numbers.everything
     step = (float(budget) / float(least or 1)) ** (1 / points)
     found: list[Point] = []
     complete, failures = True, 0
@@ -161,8 +159,8 @@ def checkpoint_curve(
         cuts, sure = fewest(numbers, budget) if failures < FAILURES else (with_tail(numbers, budget), False)
         failures += not sure
         build = Builder(early_stop=early_stop)
-        follow(build, stages, cuts)
-        held = max(as_number(p.bytes) for p in peaks(build.parts, chain.outside))
+        follow(build, numbers.stages, cuts)
+        held = max(as_number(p.bytes) for p in peaks(build.parts, chain.held(recomputing=build.recomputes)))
         point = Point(held, again_of(numbers, cuts), tuple(cuts), sure)
         found = [p for p in found if p.again < point.again] + [point]
         if progress is not None:

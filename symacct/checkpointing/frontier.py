@@ -99,7 +99,7 @@ class Search:
         import numpy as np
 
         self.chain = chain
-        self.unit = _common([chain.outside, *chain.boundary, *chain.kept, *chain.inner])
+        self.unit = _common([chain.outside, *chain.boundary, *chain.missing, *chain.kept, *chain.inner, *chain.alone])
         self.work_unit = _common([*chain.work, *chain.tail])
         self.budget = int(budget // self.unit)
         largest = max(chain.outside + sum(chain.boundary) + chain.kept[-1], budget) / self.unit
@@ -127,9 +127,9 @@ class Search:
         first, counted = state
         takes, own = self.chain.takes(first, counted=counted), self.chain.transient(first, first + 1)
         kept = labels._replace(held=labels.held + self._bytes(takes + own))
-        after = (first + 1, self.chain.keeps_output[first])
+        after = (first + 1, self.chain.counts(first + 1))
         looked_at = self._add(after, kept, self.budget, limit, Part(state, recomputed=False))
-        held = labels.held + (0 if counted else self._bytes(self.chain.boundary[first]))
+        held = labels.held + self._bytes(self.chain.starts(first, counted=counted))
         for last in range(first + 1, self.chain.count + 1):
             room = self.budget - self._bytes(self.chain.transient(first, last))
             if held[0] > room:

@@ -15,7 +15,7 @@ from symacct.errors import SizeError
 from symacct.expr import Number
 
 State = tuple[int, bool]
-"""A cut, and whether the part before it holds the tensor there."""
+"""A cut, and whether the part before it is kept and holds something of what crosses there."""
 
 
 class Reached(NamedTuple):
@@ -40,7 +40,7 @@ def scan(chain: Numbers, budget: Number) -> dict[State, Reached]:
         for state in ((here, False), (here, True)) if here < chain.count else ():
             if state in best:
                 _keep(chain, budget, best, state)
-                held = best[state].held + (0 if state[1] else chain.boundary[here])
+                held = best[state].held + chain.starts(here, counted=state[1])
                 heappush(open_segments, (held, chain.reach(here, budget - held), state))
     return best
 
@@ -54,7 +54,7 @@ def _keep(chain: Numbers, budget: Number, best: dict[State, Reached], state: Sta
     here, counted = state
     held = best[state].held + chain.takes(here, counted=counted) + chain.transient(here, here + 1)
     if held <= budget:
-        after = (here + 1, chain.keeps_output[here])
+        after = (here + 1, chain.counts(here + 1))
         _offer(best, after, Reached(held, Cut(here, here + 1, recomputed=False), state))
 
 
@@ -70,7 +70,7 @@ def path(best: dict[State, Reached], state: State) -> list[Cut]:
 def fits(chain: Numbers, budget: Number) -> bool:
     """Whether any plan stays within a budget."""
     best = scan(chain, budget)
-    return any((chain.count, counted) in best for counted in (False, True))
+    return chain.everything <= budget or any((chain.count, counted) in best for counted in (False, True))
 
 
 def least_budget(chain: Numbers) -> Number:
@@ -94,6 +94,8 @@ def with_tail(chain: Numbers, budget: Number) -> list[Cut]:
         If no plan fits.
 
     """
+    if chain.everything <= budget:
+        return [Cut(0, chain.count, recomputed=False)]
     best = scan(chain, budget)
     for first in range(chain.count + 1):
         for counted in (False, True):

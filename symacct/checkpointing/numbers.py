@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from symacct.checkpointing.chain import Run, Stage, between, joined
+from symacct.checkpointing.chain import Chain, Run, Stage, between, joined, missing, unrolled
 from symacct.checkpointing.plan import Builder
 from symacct.errors import UndefinedSizeError, one_of
 from symacct.expr import Expr, Number, Poly, names_in
@@ -26,7 +26,7 @@ class Cut(NamedTuple):
 class Numbers:
     """The amounts of n stages; `kept[i]` is what stages before i keep, with the tensors between them."""
 
-    def __init__(self, stages: Sequence[Stage], outside: Expr, *, early_stop: bool) -> None:
+    def __init__(self, chain: Chain, *, early_stop: bool) -> None:
         """Sum up.
 
         Raises
@@ -35,20 +35,27 @@ class Numbers:
             While an amount has names.
 
         """
-        inner = [0, *(between(a, b) for a, b in pairwise(stages))]
-        self.inner = [as_number(x) for x in inner]
-        self.count, self.outside = len(stages), as_number(outside)
-        self.boundary = [as_number(s.boundary) for s in stages]
-        self.keeps_input = [s.keeps_input for s in stages]
-        self.keeps_output = [s.keeps_output for s in stages]
+        self.stages = stages = unrolled(chain.runs)
+        pairs = [(None, stages[0]), *pairwise(stages)]
+        self.inner = [as_number(between(before, stage)) for before, stage in pairs]
+        """Bytes that a stage keeps of what it takes, after a kept stage; and `alone` after a recomputed one."""
+        self.alone = [as_number(between(None, stage)) for stage in stages]
+        self.missing = [as_number(missing(before, stage)) for before, stage in pairs]
+        """Bytes of what a stage takes that are not there yet, after a kept stage; `boundary` are all of them."""
+        self.count = len(stages)
+        self.outside = as_number(chain.held(recomputing=True))
+        self.boundary = [as_number(s.taken) for s in stages]
         self.kept = [0, *accumulate(as_number(s.residual) + i for s, i in zip(stages, self.inner, strict=True))]
         self.work = [0, *accumulate(as_number(s.flops) for s in stages)]
         self.tail = [as_number(s.tail) if early_stop else 0 for s in stages]
+        self.everything = as_number(chain.outside) + self.kept[-1]
+        """What is held where nothing is recomputed; `outside` is beside the stages where anything is."""
 
     @property
     def unit(self) -> Number:
         """The bytes that all amounts are a multiple of, 1 or a fraction."""
-        denominator = math.lcm(*(x.denominator for x in (self.outside, *self.boundary, *self.kept)))
+        amounts = (self.outside, self.everything, *self.boundary, *self.missing, *self.alone, *self.kept)
+        denominator = math.lcm(*(x.denominator for x in amounts))
         return Fraction(1, denominator) if denominator > 1 else 1
 
     def transient(self, first: int, last: int) -> Number:
@@ -60,8 +67,16 @@ class Numbers:
         return bisect_right(self.kept, room + self.kept[first] + self.inner[first], lo=first) - 1
 
     def takes(self, stage: int, *, counted: bool) -> Number:
-        """Return the bytes of the tensor before a kept stage that nothing else holds."""
-        return 0 if counted or not self.keeps_input[stage] else self.boundary[stage]
+        """Return the bytes of what a kept stage takes that nothing else holds; `counted` after a kept stage."""
+        return self.inner[stage] if counted else self.alone[stage]
+
+    def starts(self, stage: int, *, counted: bool) -> Number:
+        """Return the bytes that are held more where recomputation starts from a stage."""
+        return self.missing[stage] if counted else self.boundary[stage]
+
+    def counts(self, stage: int) -> bool:
+        """Whether it matters to a stage that the one before is kept."""
+        return stage < self.count and self.missing[stage] != self.boundary[stage]
 
     def rerun(self, first: int, last: int) -> Number:
         """Return the operations that recomputing a segment executes."""

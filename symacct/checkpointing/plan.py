@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from symacct.checkpointing.chain import Run, Stage, repeated
+from symacct.checkpointing.chain import Run, Stage, between, missing, repeated
 from symacct.errors import InconclusiveError
 from symacct.expr import Expr, Size, add, at_most, multiply
 
@@ -39,7 +39,8 @@ class Builder:
         """Start before the first stage."""
         self.early_stop = early_stop
         self.parts: list[Part] = []
-        self._counted = False
+        self.recomputes = False
+        self._before: Stage | None = None
 
     def rerun(self, stage: Stage) -> Expr:
         """Return the operations that recomputing a segment executes: to its last saved tensor, or all."""
@@ -48,13 +49,12 @@ class Builder:
     def keep(self, run: Run) -> None:
         """Keep what autograd keeps of equal stages."""
         stage = repeated(run.stage, run.times)
-        takes = stage.boundary if stage.keeps_input and not self._counted else 0
         name = _named(run.stage, run.times, "kept")
-        self.parts.append(Part(name, add((takes, stage.residual))))
+        self.parts.append(Part(name, add((between(self._before, stage), stage.residual))))
         if run.again != 0:
             work = multiply(run.times, run.until if self.early_stop else run.again)
             self.parts.append(Part(f"{name}, scores recomputed", 0, run.transient, work))
-        self._counted = stage.keeps_output
+        self._before = stage
 
     def recompute(self, segment: Stage, times: Size | Expr = 1) -> None:
         """Hold what each of equal segments takes; run each once more when its turn comes."""
@@ -62,11 +62,11 @@ class Builder:
 
     def nest(self, segment: Stage, times: Size | Expr, transient: Expr, again: Expr) -> None:
         """Hold what each segment takes; what comes back for its backward pass, and what that executes, is given."""
-        held = multiply(times, segment.boundary)
-        if self._counted:
-            held = add((held, multiply(-1, segment.boundary)))
+        others = multiply(add((times, -1)), segment.taken)
+        held = add((missing(self._before, segment), others))
         self.parts.append(Part(_named(segment, times, "recomputed"), held, transient, multiply(times, again)))
-        self._counted = False
+        self._before = None
+        self.recomputes = True
 
 
 def _named(stage: Stage, times: Size | Expr, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What autograd saves of each operation of a graph, as torch does: storages merged, parameters left out.
+"""What autograd saves of operations of a graph, as torch does: storages merged, parameters left out.
 
 A tensor is known by the one that owns its memory, of which all is kept. What is copied to be multiplied is saved as the
 copy. An input is saved before its operation runs; an output, or a tensor made for the purpose, after it.
@@ -6,30 +6,24 @@ copy. An input is saved before its operation runs; an output, or a tensor made f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from symacct.accounting import Formats
-from symacct.accounting.steps import counts_of, one_unit, runs_of, works_of
+from symacct.accounting.steps import counts_of, dearest_branch, one_unit, runs_of, works_of
 from symacct.backward import Kept, Saving
+from symacct.backward.held import Found, Search
+from symacct.backward.needs import by_turn, needing, wants
 from symacct.conventions import Convention, matmul_work
 from symacct.dtypes import storage_bytes
-from symacct.errors import GraphError, UnknownOpError
-from symacct.expr import Expr
+from symacct.errors import UnknownOpError
+from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op
 from symacct.training.kept import format_on
 
 Key: TypeAlias = Hashable
-"""Names memory: the id of the tensor that owns it, or the operation that made it for its gradient."""
-
-
-class Saved(NamedTuple):
-    """Memory that is kept, whether it is a parameter's, and the operations of its operation that come after."""
-
-    key: Key
-    bytes: Expr
-    is_param: bool = False
-    skipped: Expr = 0
+"""Names memory: the id of the tensor that owns it, or the place where a tensor was made to be kept."""
 
 
 class Terms(NamedTuple):
@@ -41,44 +35,69 @@ class Terms(NamedTuple):
     drop_scores: bool = False
     device: str = "cpu"
 
-    def flops(self, op: Op, graph: Graph) -> Expr:
-        """Return the operations of one operation, all its turns together."""
-        works = works_of(runs_of(graph._replace(ops=(op,)), self.convention))
+    def flops(self, ops: Sequence[Op], graph: Graph) -> Expr:
+        """Return the operations that operations of a graph execute, all turns together."""
+        works = works_of(runs_of(graph._replace(ops=tuple(ops)), self.convention))
         counted = [matmul_work(work) for work in works] if self.matmuls else works
         return one_unit(counts_of(counted, self.convention), self.convention)
 
     def memory(self, tensor: int, saving: Saving) -> Expr:
         """Return the bytes of the memory that a tensor lies in."""
-        size = self._bytes(saving.memory(saving.owners[tensor]))
-        return 0 if size is None else size
+        return self._bytes(saving.memory(saving.owners[tensor]))
 
-    def saved_by(self, op: Op, saving: Saving) -> Iterator[Saved]:
-        """Yield what autograd saves of an operation that has no graph inside.
+    def saved(self, ops: Sequence[Op], saving: Saving) -> dict[Key, Expr]:
+        """Return the bytes that operations of a graph keep, each memory once.
 
         Raises
         ------
-        GraphError
-            For a conditional, of which it is not known which branch runs.
         UnknownOpError
             For an opaque operation of something that needs a gradient.
 
         """
-        if op.kind == "cond":
-            where = f" in {op.scope}" if op.scope else ""
-            raise GraphError(f"which branch of a conditional runs{where} is not known, nor what it keeps")
-        if op.kind == "opaque":
-            what = f"what the opaque operation {op.label!r} keeps for its gradient is unknown"
-            raise UnknownOpError(f"{what}; detach its inputs, or write it out")
-        everything = self.flops(op, saving.graph)
-        for place, (tensor, memory, before) in enumerate(saving.of(op)):
-            own = Kept(tensor, 1, (op.kind,), op.scope, copy=True)
-            kept = own if memory is None else saving.memory(memory)
-            size = self._bytes(kept)
-            if size is not None:
-                key = ("own", op.id, place) if memory is None else memory
-                yield Saved(key, size, kept.tensor.role == "param", everything if before else 0)
+        for op in ops:
+            if op.kind == "opaque" and op.id in saving.useful:
+                what = f"what the opaque operation {op.label!r} keeps for its gradient is unknown"
+                raise UnknownOpError(f"{what}; detach its inputs, or write it out")
+        found = Found(saving, {}, {}, {})
+        Search("torch", lambda op: dearest_branch(op, self.convention), []).over(ops, found)
+        kept: dict[Key, Expr] = {i: self.memory(i, saving) for i in (*found.memories, *found.inside)}
+        inside = Counter(found.inside.values())
+        kept |= {p: self._bytes(k._replace(times=add((k.times, -inside[p])))) for p, k in found.others.items()}
+        return {key: size for key, size in kept.items() if not _is_param(key, saving)}
 
-    def _bytes(self, kept: Kept) -> Expr | None:
-        """Return the bytes of a tensor as it is kept on this device; None where it is not kept there."""
+    def _bytes(self, kept: Kept) -> Expr:
+        """Return the bytes of a tensor as it is kept on this device."""
         form = format_on(self.device, kept, self.formats)
-        return None if form is None else storage_bytes(form, kept.tensor.shape)
+        return 0 if form is None else multiply(kept.times, storage_bytes(form, kept.tensor.shape))
+
+    def tail(self, ops: Sequence[Op], saving: Saving) -> Expr:
+        """Return the operations after the last tensor that is saved, a parameter too; all of them where none is."""
+        found = self._tail(ops, saving)
+        return self.flops(ops, saving.graph) if found is None else found
+
+    def _tail(self, ops: Sequence[Op], saving: Saving) -> Expr | None:
+        after: list[Expr] = []
+        for op in reversed(ops):
+            if op.id in saving.useful:
+                last = self._tail_inside(op, saving) if op.parts else self._tail_of(op, saving)
+                if last is not None:
+                    return add((*after, last))
+            after.append(self.flops([op], saving.graph))
+        return None
+
+    def _tail_of(self, op: Op, saving: Saving) -> Expr | None:
+        saved = saving.of(op)
+        return None if not saved else self.flops([op], saving.graph) if all(s.before for s in saved) else 0
+
+    def _tail_inside(self, op: Op, saving: Saving) -> Expr | None:
+        """Return the same of the turn that runs last, or of the branch that runs."""
+        wanted = wants(op, saving.needs)
+        if op.kind == "cond":
+            inside, needed = dearest_branch(op, self.convention), wanted[1:]
+        else:
+            inside, needed = op.attrs["body"], (*by_turn(op, wanted)[-1], *wanted[op.attrs["carry"] :])
+        return self._tail(inside.ops, Saving(inside, needing(inside, needed), "torch"))
+
+
+def _is_param(key: Key, saving: Saving) -> bool:
+    return isinstance(key, int) and saving.graph.tensors[key].role == "param"

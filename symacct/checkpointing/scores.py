@@ -1,10 +1,52 @@
-"""Where the scores of attention are made and used: from the product that makes them to the one that uses them."""
+"""Attention scores that are not kept: from the product that makes them to the one that uses them, run again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import NamedTuple
 
+from symacct.backward import Saving
+from symacct.checkpointing.plan import larger
+from symacct.checkpointing.saved import Key, Terms
+from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op
+
+
+class Dropped(NamedTuple):
+    """What is kept without scores, the bytes of these, and what bringing them back executes: whole, and until saved."""
+
+    kept: dict[Key, Expr]
+    transient: Expr = 0
+    whole: Expr = 0
+    until: Expr = 0
+
+
+def without_scores(ops: Sequence[Op], saving: Saving, terms: Terms) -> Dropped:
+    """Keep what makes the scores instead of them; what later operations alone keep is gone when these come back."""
+    graph, places = saving.graph, score_regions(saving.graph, ops)
+    kept: dict[Key, Expr] = {}
+    first: dict[Key, int] = {}
+    for place, op in enumerate(ops):
+        if not any(place in region for region in places):
+            own = terms.saved([op], saving)
+            kept |= own
+            first |= {key: place for key in own if key not in first}
+    regions = [(region.start, ops[region.start : region.stop]) for region in places]
+    for start, inside in regions:
+        made = {i for op in inside for i in op.outputs}
+        taken = {saving.owners[i] for op in inside for i in op.inputs if i not in made}
+        arguments = {i for i in taken if graph.tensors[i].role != "param"}
+        kept |= {i: terms.memory(i, saving) for i in arguments}
+        first |= {i: min(start, first.get(i, start)) for i in arguments}
+    changes: list[Expr] = []
+    for start, inside in regions:
+        gone = {key for key, place in first.items() if place >= start + len(inside)}
+        back = [size for key, size in terms.saved(inside, saving).items() if key in gone or key not in kept]
+        changes.append(add((*back, *(multiply(-1, kept[key]) for key in gone))))
+    whole = [terms.flops(inside, graph) for _, inside in regions]
+    tails = [multiply(-1, terms.tail(inside, saving)) for _, inside in regions]
+    return Dropped(kept, reduce(larger, changes) if changes else 0, add(whole), add((*whole, *tails)))
 
 
 def score_regions(graph: Graph, ops: Sequence[Op]) -> list[range]:

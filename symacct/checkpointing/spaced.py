@@ -51,7 +51,7 @@ def segments(runs: Sequence[Run], k: Expr) -> Iterator[Segment]:
     """
     counted = all(type(r.times) is int for r in runs)
     if not counted or not isinstance(k, int):
-        yield from _divided(runs, k)
+        yield from ((run.stage, run.times) for run in runs) if k == 1 else _divided(runs, k)
     elif len(runs) == 1:
         stage, times = runs[0].stage, runs[0].times
         whole, left = divmod(times, k)  # type: ignore[operator]
@@ -121,7 +121,7 @@ def best_spacing(run: Run) -> Expr:
     if each == 0:
         msg = "these stages keep nothing, so there is nothing to recompute"
         raise SizeError(msg)
-    ratio = divide(multiply(run.times, run.stage.boundary), each)
+    ratio = divide(multiply(run.times, run.stage.taken), each)
     if at_most(ratio, 1):
         return 1
     return sqrt(ratio)
@@ -145,7 +145,7 @@ def nested(build: Builder, runs: Sequence[Run]) -> Told:
     forward = multiply(stage.flops, multiply(size, levels))
     if build.early_stop:
         forward = divide(forward, 2)
-    transient = add((multiply(levels, stage.boundary), stage.residual))
+    transient = add((multiply(levels, stage.taken), stage.residual))
     build.nest(repeated(stage, size), 2, transient, add((forward, multiply(size, build.rerun(stage)))))
     return Told(told, [Condition("divides", 1, log2(total))])
 
@@ -158,7 +158,7 @@ def _region(build: Builder, stages: Sequence[Stage]) -> tuple[Expr, Expr]:
     (first, again_first), (second, again_second) = (_region(build, s) for s in (stages[:middle], stages[middle:]))
     rerun = stages[:middle] if build.early_stop else stages
     forward = add(s.flops for s in rerun)
-    later = add((stages[middle].boundary, second))
+    later = add((stages[middle].taken, second))
     return larger(first, later), add((forward, again_first, again_second))
 
 
@@ -176,12 +176,12 @@ def only_input(build: Builder, runs: Sequence[Run]) -> Told:
         stage = runs[0].stage
         before = multiply(stage.flops, divide(multiply(total, add((total, -1))), 2))
         work = add((before, multiply(total, build.rerun(stage))))
-        back = stage.residual if total == 1 else add((stage.boundary, stage.residual))
+        back = stage.residual if total == 1 else add((stage.taken, stage.residual))
         whole = repeated(stage, total)
     else:
         stages = unrolled(runs)
         work = add(add((multiply(len(stages) - 1 - i, s.flops), build.rerun(s))) for i, s in enumerate(stages))
-        back = reduce(larger, (add((s.boundary, s.residual)) for s in stages[1:]), stages[0].residual)
+        back = reduce(larger, (add((s.taken, s.residual)) for s in stages[1:]), stages[0].residual)
         whole = joined(stages)
     build.nest(whole, 1, back, work)
     return Told("every block is recomputed from the input of the first", [])

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
-from symacct.checkpointing.chain import Chain, Run, unrolled
+from symacct.checkpointing.chain import Chain, Run
 from symacct.checkpointing.least import least_spacing
 from symacct.checkpointing.numbers import Numbers
-from symacct.checkpointing.plan import Builder, Part
+from symacct.checkpointing.plan import Builder
 from symacct.checkpointing.spaced import Told, best_spacing, every, nested, only_input, square_root
 from symacct.errors import ConventionError, SizeError, nearest, one_of
 from symacct.expr import Expr, Poly, add
@@ -40,7 +40,7 @@ def even(build: Builder, runs: Sequence[Run]) -> Told:
     """Recompute segments of as many blocks as hold least: ``sqrt(n * b / r)`` of n."""
     names = {n for run in runs for n in run.stage.names}
     if not names and all(type(r.times) is int for r in runs):
-        numbers = Numbers(unrolled(runs), 0, early_stop=build.early_stop)
+        numbers = Numbers(Chain(tuple(runs)), early_stop=build.early_stop)
         return every(build, runs, least_spacing(numbers))
     if len(runs) > 1:
         msg = f"the best spacing of unequal blocks needs numbers: give a size to each of {one_of(sorted(names))}"
@@ -76,8 +76,8 @@ def strategy_of(name: str) -> Strategy:
     return STRATEGIES[name]
 
 
-def laid_out(chain: Chain, strategy: Strategy, *, early_stop: bool) -> tuple[list[Part], Told]:
-    """Return the parts of a plan: blocks as the strategy has it, the rest kept."""
+def laid_out(chain: Chain, strategy: Strategy, *, early_stop: bool) -> tuple[Builder, Told]:
+    """Return a plan: blocks as the strategy has it, the rest kept."""
     build = Builder(early_stop=early_stop)
     told = [Told("nothing is recomputed: there are no blocks", [])]
     for is_block, runs in groupby(chain.runs, key=lambda run: run.block):
@@ -86,4 +86,4 @@ def laid_out(chain: Chain, strategy: Strategy, *, early_stop: bool) -> tuple[lis
         else:
             none(build, list(runs))
     conditions = [c for t in told for c in t.conditions]
-    return build.parts, Told(told[-1].text, list(dict.fromkeys(conditions)))
+    return build, Told(told[-1].text, list(dict.fromkeys(conditions)))

@@ -13,7 +13,7 @@ from symacct.checkpointing.chain import Chain, Stage, unrolled
 from symacct.checkpointing.frontier import fewest
 from symacct.checkpointing.least import least_budget
 from symacct.checkpointing.numbers import Cut, Numbers, follow
-from symacct.checkpointing.plan import Builder, Part, again
+from symacct.checkpointing.plan import Builder, again
 from symacct.checkpointing.spaced import Told
 from symacct.checkpointing.strategies import Strategy, every_k, laid_out, none, strategy_of
 from symacct.errors import ConventionError, SizeError
@@ -78,7 +78,7 @@ def checkpoint(
     SizeError
         For stages that there are not, or a budget that no plan fits in.
     GraphError
-        Where an account has a conditional, or no attention scores to recompute.
+        Where an account has no attention scores to recompute, or turns of a repeat pass on what they are given.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def checkpoint(
     told = laid["flops"][1]
     if scores:
         told = Told("attention scores are recomputed, the rest is kept", [])
-    return _answer(asked, {q: parts for q, (parts, _) in laid.items()}, told, early_stop=early_stop)
+    return _answer(asked, {q: build for q, (build, _) in laid.items()}, told)
 
 
 def _check_one(strategy: str | None, *others: object) -> None:
@@ -130,19 +130,16 @@ def _by_cuts(asked: Asked, stages: Any, budget: Any, *, early_stop: bool) -> Che
         cuts, sure = _listed(chain, stages), True
         told = f"stages that are recomputed: {', '.join(map(str, stages)) or 'none'}"
     else:
-        numbers = Numbers(unrolled(chain.runs), chain.outside, early_stop=early_stop)
+        numbers = Numbers(chain, early_stop=early_stop)
         most = least_budget(numbers) if budget is None else bytes_of_budget(budget)
         cuts, sure = fewest(numbers, most)
         least = ", the least that cuts can hold" if budget is None else ""
         told = f"the fewest operations again within {Quantity(most, 'B')}{least}"
-    parts = {}
-    for q, own in asked.chains.items():
-        build = Builder(early_stop=early_stop)
-        follow(build, unrolled(own.runs), cuts)
-        parts[q] = build.parts
+    plans = {q: Builder(early_stop=early_stop) for q in asked.chains}
+    for q, build in plans.items():
+        follow(build, unrolled(asked.chains[q].runs), cuts)
     notes = () if stages is not None else (asked.optimality(sure=sure),)
-    answer = _answer(asked, parts, Told(told, []), early_stop=early_stop, notes=notes)
-    return replace(answer, segments=tuple(cuts))
+    return replace(_answer(asked, plans, Told(told, []), notes), segments=tuple(cuts))
 
 
 def bytes_of_budget(budget: Any) -> Number:
@@ -186,11 +183,10 @@ def _listed(chain: Chain, stages: Sequence[int | tuple[int, int]]) -> list[Cut]:
     return cuts + [Cut(i, i + 1, recomputed=False) for i in range(at, len(blocks))]
 
 
-def _answer(
-    asked: Asked, parts: Mapping[str, list[Part]], told: Told, *, early_stop: bool, notes: tuple[str, ...] = ()
-) -> Checkpointing:
-    work = {q: Recomputed(again(own), asked.chains[q].flops, asked.units[q]) for q, own in parts.items()}
-    assumptions = (*asked.notes(early_stop=early_stop), *notes)
+def _answer(asked: Asked, plans: Mapping[str, Builder], told: Told, notes: tuple[str, ...] = ()) -> Checkpointing:
+    work = {q: Recomputed(again(build.parts), asked.chains[q].flops, asked.units[q]) for q, build in plans.items()}
     conditions = tuple(dict.fromkeys((*asked.conditions, *told.conditions)))
-    chain = asked.chains["flops"]
-    return Checkpointing(asked.title, told.text, tuple(parts["flops"]), chain.outside, work, conditions, assumptions)
+    chain, build = asked.chains["flops"], plans["flops"]
+    assumptions = (*asked.notes(early_stop=build.early_stop), *notes)
+    outside = chain.held(recomputing=build.recomputes)
+    return Checkpointing(asked.title, told.text, tuple(build.parts), outside, work, conditions, assumptions)

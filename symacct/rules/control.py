@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symacct.expr import at_most
+from symacct.expr import Size, at_most
 from symacct.graph import Condition, Graph, Op, Tensor, size_conditions
 from symacct.rules.rule import Attrs, Out, Read, Rule, no_work, touch_nothing, whole
 
@@ -49,9 +49,13 @@ def _collected(op: Op) -> list[tuple[int, bool]]:
 
 def conditions_of_repeat(op: Op, _graph: Graph) -> list[Condition]:
     """Return that the number of iterations is a positive whole number, and not below that of those that differ."""
-    n, differing = op.attrs["n"], len(op.parts) - 1
-    few = [] if differing < 2 or at_most(differing, n) else [Condition("at_least", n, differing)]
-    return size_conditions(n) + few
+    n = op.attrs["n"]
+    return size_conditions(n) + enough_turns(n, len(op.parts) - 1)
+
+
+def enough_turns(n: Size, differing: int) -> list[Condition]:
+    """Return that there are as many turns as those that differ, where that is not sure."""
+    return [] if differing < 2 or at_most(differing, n) else [Condition("at_least", n, differing)]
 
 
 def shape_of_cond(_inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:

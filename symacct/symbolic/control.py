@@ -104,7 +104,7 @@ def _turns(
     Where that never is, the first turn stands for all.
     """
     carry, xs, consts = given
-    before = [t.tensor for t in flatten(carry)]
+    before = [t.tensor._replace(role="act") for t in flatten(carry)]  # what the turn before made, but for the first
     graphs: list[Graph] = []
     while len(graphs) < MOST_TURNS:
         with builder.inner("a repeat, which is given tensors as xs and consts") as inner:

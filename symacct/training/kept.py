@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from symacct.accounting import Account, Formats, Quantity
 from symacct.accounting.gradients import assumption
-from symacct.accounting.numbers import concrete
+from symacct.accounting.numbers import check_condition, concrete
 from symacct.accounting.steps import dearest_branch
 from symacct.backward import Kept, joint, kept
 from symacct.backward.needs import is_float
@@ -16,6 +16,7 @@ from symacct.backward.policies import POLICIES
 from symacct.dtypes import AnyFormat, as_format, storage_bytes
 from symacct.errors import ConventionError, one_of
 from symacct.expr import Expr, Sympy, add, collect_sizes, evaluate, multiply, to_json, to_sympy, to_text
+from symacct.graph import Condition
 from symacct.rules.rule import show_shape
 from symacct.show import table
 
@@ -62,6 +63,8 @@ class Residuals:
         Where it runs, which decides how masks and statistics are kept: ``"cpu"`` or ``"cuda"``.
     rows
         The tensors. Parameters among them are there anyway, so that totals leave them out.
+    conditions
+        What must hold besides the conditions of the account: where the first turns of a repeat differ, so many turns.
 
     """
 
@@ -70,6 +73,7 @@ class Residuals:
     device: str
     gradients: str
     rows: tuple[Row, ...]
+    conditions: tuple[Condition, ...]
 
     def total(self, of: str = "bytes") -> Expr:
         """Return bytes or elements (``"numel"``) of everything but parameters, as an expression of the engine."""
@@ -103,6 +107,8 @@ class Residuals:
     def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> Quantity:
         """Return the bytes at given sizes."""
         given = concrete(self.account, collect_sizes(sizes, axes, self.account.names))
+        for condition in self.conditions:
+            check_condition(condition, given)
         return Quantity(evaluate(self.total(), given), "B")
 
     def by(self, group: str) -> dict[str, Sympy]:
@@ -135,6 +141,7 @@ class Residuals:
             "gradients": self.gradients,
             "bytes": to_json(self.total()),
             "elements": to_json(self.total("numel")),
+            "conditions": [str(c) for c in self.conditions],
             "tensors": rows,
         }
 
@@ -150,6 +157,7 @@ class Residuals:
             ["device", f"{self.device}: {DEVICES[self.device]}"],
             ["gradients", self.gradients],
             ["not counted", f"{len(self.rows) - len(kept_rows)} parameters, which are there anyway"],
+            *(["condition", str(c)] for c in self.conditions),
         ]
         title = f"kept for the backward pass of {self.account.title}"
         tensors = table(["tensor", "what", "shape", "bytes", "kept by"], rows, title)
@@ -178,10 +186,10 @@ def residuals(
     graph = account.graph
     both = joint(graph, wrt)
     needed = tuple(i in both.gradients for i in graph.inputs)
-    found = kept(graph, needed, policy, lambda op: dearest_branch(op, account.convention))
+    found, conditions = kept(graph, needed, policy, lambda op: dearest_branch(op, account.convention))
     forms = [(k, format_on(device, k, account.dtypes)) for k in found]
     rows = tuple(_row(k, form) for k, form in forms if form is not None)
-    return Residuals(account, policy, device, assumption(graph, both, wrt), rows)
+    return Residuals(account, policy, device, assumption(graph, both, wrt), rows, tuple(conditions))
 
 
 def format_on(device: str, k: Kept, formats: Formats) -> AnyFormat | None:

@@ -11,8 +11,9 @@ from hypothesis import given
 
 import symacct as sa
 from symacct.checkpointing.derive import chain_of
-from symacct.errors import GraphError, MixedUnitsError, UnknownOpError
+from symacct.errors import GraphError, MixedUnitsError, SizeError, UnknownOpError
 from symacct.testing.compositions import Composition, compositions
+from verify.carried import NETWORKS
 from verify.rooms.checkpointing import KINDS
 
 GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
@@ -149,11 +150,11 @@ def test_what_is_no_forward_pass_is_refused() -> None:
     with pytest.raises(GraphError, match="backward pass already"):
         sa.checkpoint(RELU.backward(), "block")
 
-    def choosing(p: "", x: "n n", w: "n n"):
-        return sa.cond(p > 0, lambda x, w: x @ w, lambda x, w: x @ w @ w, x, w)
+    def changing_places(x: "b d", w: "L d d"):
+        return sa.repeat("L", lambda c, w: (sa.relu(c[1] @ w), c[0]), (x, x), xs=w)
 
-    with pytest.raises(GraphError, match="which branch of a conditional"):
-        sa.checkpoint(sa.account(choosing, params=["w"]), "block")
+    with pytest.raises(GraphError, match=r"passes 'x' on as it was given, so that turns share it; .* as consts"):
+        sa.checkpoint(sa.account(changing_places, params=["w"]), "block")
     with pytest.raises(GraphError, match="is no input"):
         sa.checkpoint(RELU, "block", wrt=["v"])
     with pytest.raises(UnknownOpError, match="what the opaque operation 'mystery' keeps"):
@@ -229,6 +230,45 @@ def test_random_graphs_keep_what_their_residuals_are_and_the_best_plan_holds_no_
     assert sa.same(plan.forward, account.flops)
     everything, least = (sa.checkpoint(account, name, sizes=composition.sizes).at() for name in ("none", "least"))
     assert least.memory.value <= everything.memory.value
+
+
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_carries_are_kept_each_by_itself(name: str) -> None:
+    account = NETWORKS[name].account(dtype="fp32")
+    plan = sa.checkpoint(account, "none")
+    assert sa.same(plan.held, account.residuals().bytes)
+    assert sa.checkpoint(account, "block").recomputed != 0
+
+
+def test_turns_that_differ_must_be_there() -> None:
+    """After one turn the first carry needs a gradient, after two the second one, a sum, too."""
+    account = NETWORKS["sums"].account(dtype="fp32")
+    plan, kept = sa.checkpoint(account, "none"), account.residuals()
+    assert ["L >= 2"] == [str(c) for c in plan.conditions] == [str(c) for c in kept.conditions]
+    for broken in (lambda: plan.at(L=1, b=2, d=3), lambda: kept.at(L=1, b=2, d=3)):
+        with pytest.raises(SizeError, match="L >= 2"):
+            broken()
+    with pytest.raises(SizeError, match="whose first 2 differ"):
+        sa.checkpoint(account, "none", L=1)
+    for turns in (1, 2, 3):
+        written_out = NETWORKS["sums"].account(dtype="fp32", sizes={"L": turns})
+        numbers = sa.checkpoint(written_out, "none").at(b=2, d=3).held, written_out.residuals().at(b=2, d=3)
+        # x, the result of each relu, and the sum, as a factor of the product at the end
+        assert numbers[0] == numbers[1] == 4 * 6 * (turns + 2)
+    assert [str(c) for c in RELU.residuals().conditions] == []  # two turns differ, and yet it holds for one
+
+
+def test_of_a_conditional_the_dearer_branch_runs() -> None:
+    def choosing(p: "", x: "n n", w: "n n"):
+        return sa.cond(p > 0, lambda x, w: x @ w, lambda x, w: sa.relu(x @ w) @ w, x, w)
+
+    account = sa.account(choosing, params=["w"], dtype="fp32")
+    plan = sa.checkpoint(account, "none")
+    n = sympy.Symbol("n")
+    assert (plan.held, account.residuals().bytes) == (8 * n**2, 8 * n**2)  # x, and the result of relu
+    assert "of a conditional the branch runs that executes most" in plan.assumptions
+    # the last product saves its factors before it runs
+    assert sa.checkpoint(account, "block").recomputed_matmul == 2 * n**3
 
 
 def test_a_conditional_beside_the_gradients_is_counted() -> None:

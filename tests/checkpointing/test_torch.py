@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from verify.carried import NETWORKS
 from verify.rooms.checkpointing import KINDS, Torch, layers_agree, worked_agree
 
 
@@ -20,6 +21,14 @@ def test_layers(kind: str, k: int, *, early_stop: bool) -> None:
 @pytest.mark.parametrize("early_stop", [True, False])
 def test_blocks_of_gpt2(*, early_stop: bool) -> None:
     worked_agree(Torch("gpt2", 3, 2, early_stop))
+
+
+@pytest.mark.claim("D10")
+@pytest.mark.parametrize("k", [0, 1, 2])
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_repeats_with_several_carries_and_inside_each_other(name: str, k: int) -> None:
+    for early_stop in (True, False):
+        worked_agree(Torch(name, 3, k, early_stop))
 
 
 @pytest.mark.claim("S65")

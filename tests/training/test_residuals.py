@@ -192,7 +192,7 @@ def test_by_and_its_words():
 
 def test_json_has_stable_keys():
     data = blocks(sa.relu).residuals().to_json()
-    assert list(data) == ["title", "policy", "device", "gradients", "bytes", "elements", "tensors"]
+    assert list(data) == ["title", "policy", "device", "gradients", "bytes", "elements", "conditions", "tensors"]
     keys = ["name", "what", "scope", "shape", "dtype", "times", "numel", "bytes", "by"]
     assert [list(t) for t in data["tensors"]] == [keys] * 3
     assert sa.same(sa.loads(data)["elements"], "b*d*(L + 1)")

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import einops
 from hypothesis import strategies as st
 
 import symacct as sa
 from verify.acting import Acted, as_plan, drawn, halves, plans
+from verify.carried import NETWORKS, attending, core
 from verify.check import Check, agree, at_most
 
 GRAPHS = Path(__file__).resolve().parents[2] / "graphs"
@@ -120,8 +120,9 @@ def worked_agree(case: Torch) -> None:
     """Compare with a worked graph on torch tensors, its blocks under torch.utils.checkpoint."""
     from verify.recomputed import watched_graph
 
-    worked = sa.load_worked(GRAPHS / f"{case.what}.py")
-    sizes = {**worked.tiny, "L": case.layers}
+    own = NETWORKS.get(case.what)
+    worked = own or sa.load_worked(GRAPHS / f"{case.what}.py")
+    sizes = {**({"b": ROWS, "d": WIDTH} if own else worked.tiny), "L": case.layers}
     case = case._replace(k=min(case.k, case.layers))
     account = worked.account(dtype="fp32")
     asked = {"every": case.k} if case.k else {"strategy": "none"}
@@ -131,19 +132,6 @@ def worked_agree(case: Torch) -> None:
     agree(held, seen.held, f"bytes held between the passes, {case}")
     agree(memory, seen.memory, f"bytes held at the fullest, {case}")
     agree(int(plan.recomputed_matmul), seen.matmul, f"matmul flops executed again, {case}")
-
-
-def core(q: Any, k: Any, v: Any) -> Any:
-    """What is recomputed where attention scores are not kept."""
-    scores = einops.einsum(q, k, "b s h k, b t h k -> b h s t") * 0.5
-    seen = sa.causal_mask(scores.shape[-1], like=scores)
-    return einops.einsum(sa.softmax(sa.where(seen, scores, float("-inf"))), v, "b h s t, b t h k -> b s h k")
-
-
-def attending(attend: Callable[..., Any], x: Any, w: Any) -> Any:
-    """One layer of attention; queries, keys and values share a weight."""
-    q, k, v = (einops.einsum(x, w[i], "b s d, d h k -> b s h k") for i in range(3))
-    return x + einops.einsum(attend(q, k, v), w[3], "b s h k, d h k -> b s d")
 
 
 def selective_agrees(case: Torch) -> None:
@@ -229,6 +217,7 @@ _CASES = st.builds(Case, st.integers(0, 10**6), st.integers(1, 9), st.booleans()
 _FEW = st.builds(Case, st.integers(0, 10**6), st.integers(1, 6), st.booleans())
 _LAYERS = st.builds(Torch, st.sampled_from(list(KINDS)), st.integers(1, 9), st.integers(-1, 4), st.booleans())
 _WORKED = st.builds(Torch, st.sampled_from(WITH_BLOCKS), st.integers(1, 5), st.integers(0, 3), st.booleans())
+_CARRIED = st.builds(Torch, st.sampled_from(list(NETWORKS)), st.integers(2, 5), st.integers(0, 3), st.booleans())
 _ORACLE = "torch.utils.checkpoint (CPU, fp32, non-reentrant): live storages and calls at the dispatcher"
 
 CHECKS = (
@@ -272,6 +261,17 @@ CHECKS = (
         claims=("D10", "D12"),
         needs=("torch",),
         share=0.05,
+    ),
+    Check(
+        "repeats in torch",
+        "the same where a repeat has several carries, others inside, and tensors that its turns share or that pass by",
+        _ORACLE,
+        worked_agree,
+        _CARRIED,
+        tuple(Torch(name, 3, 2, early_stop=True) for name in NETWORKS),
+        claims=("D10", "D12"),
+        needs=("torch",),
+        share=0.2,
     ),
     Check(
         "attention scores in torch",
