@@ -212,7 +212,7 @@ class Cutting:
             self.every_cut &= turn.every_cut or not self.inside
             self.conditions += turn.conditions
             runs += _times([run._replace(block=True) for run in stages], times)
-            owners = [self.owners[around[key]] for key in elsewhere]
+            owners = [self.owners[around[key]] for key in elsewhere]  # type: ignore[index]
             outside |= {i: self.terms.memory(i, self.saving) for i in owners if self.graph.tensors[i].role != "param"}
         return _merged(runs), outside
 
