@@ -17,6 +17,7 @@ MOST = 16
 def time_chart(at: RooflineFigures) -> Any:
     """Return how long each operation takes at best, longest first, coloured by what bounds it."""
     from matplotlib.patches import Patch
+    from matplotlib.ticker import EngFormatter
 
     spent: dict[tuple[str, str], float] = {}
     for k in at.kernels:
@@ -36,7 +37,8 @@ def time_chart(at: RooflineFigures) -> Any:
         )
     _name_rows(axes, [label for label, _, _ in rows])
     axes.set_xlim(0, 1.25 * max([seconds for _, _, seconds in rows], default=1.0))
-    axes.set_xlabel("seconds at best", fontsize=FONT, color=INK)
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
+    axes.set_xlabel("time at best", fontsize=FONT, color=INK)
     bounds = dict.fromkeys(bound for _, bound, _ in rows[:MOST])
     handles = [Patch(facecolor=BOUNDS[b], edgecolor=INK, hatch=HATCHES[b], label=f"{b} bound") for b in bounds]
     axes.legend(handles=handles, fontsize=SMALL, loc="lower right", bbox_to_anchor=(1, 0.99), ncols=3, frameon=False)
@@ -49,14 +51,15 @@ def waterfall_chart(fall: Waterfall) -> Any:
     told = "with perfect overlap, so a bound" if fall.overlap == "perfect" else "without overlap"
     figure, axes = chart(f"{fall.title}: why not more?", f"{fall.under}; {told}", height=1.4 + 0.3 * (len(steps) + 2))
     axes.barh(0, 1, height=0.7, color=BOUNDS["compute"], edgecolor=INK, linewidth=0.7)
-    axes.text(1, 0, " 100 %", fontsize=SMALL, color=INK, va="center")
+    axes.text(1, 0, " 100%", fontsize=SMALL, color=INK, va="center")
     before = 1.0
     for i, (_, points, left) in enumerate(steps, 1):
         start, width = min(before, float(left)), abs(float(points))
         colour, hatch = (BOUNDS["memory"], "") if points >= 0 else ("#ffffff", "////")
         axes.barh(i, width, left=start, height=0.7, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.7)
         axes.plot([before, before], [i - 1, i], color=FAINT, linewidth=0.7, zorder=0)
-        axes.text(max(before, float(left)), i, f" {-float(points):+.1%}", fontsize=SMALL, color=INK, va="center")
+        told = f" {percent(-float(points), '+')}"
+        axes.text(max(before, float(left)), i, told, fontsize=SMALL, color=INK, va="center")
         before = float(left)
     last = len(steps) + 1
     axes.plot([before, before], [last - 1, last], color=FAINT, linewidth=0.7, zorder=0)
@@ -65,7 +68,7 @@ def waterfall_chart(fall: Waterfall) -> Any:
     axes.text(float(fall.mfu), last, told, fontsize=SMALL, color=INK, va="center")
     _name_rows(axes, [BASE, *(cause for cause, _, _ in steps), "predicted MFU"])
     axes.set_xlim(0, 1.15)
-    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"])
+    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], ["0%", "20%", "40%", "60%", "80%", "100%"])
     axes.set_xlabel("MFU", fontsize=FONT, color=INK)
     return figure
 

@@ -125,12 +125,18 @@ def _map(found: Regimes) -> Any:
         middle = inside[((inside - np.median(inside, axis=0)) ** 2).sum(axis=1).argmin()]
         place = mesh[first][tuple(middle)], mesh[second][tuple(middle)]
         plate = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 2}
-        axes.text(*place, shortened(names[i], 36), fontsize=FONT, color=INK, ha="center", va="center", bbox=plate)
+        side = ("left", "center", "right")[_third(middle[0], len(mesh[first]))]
+        axes.text(*place, shortened(names[i], 36), fontsize=FONT, color=INK, ha=side, va="center", bbox=plate)
     axes.set_xlim(*found.span[first])
     axes.set_ylim(*found.span[second])
     axes.set_xlabel(first, fontsize=FONT, color=INK, parse_math=False)
     axes.set_ylabel(second, fontsize=FONT, color=INK, parse_math=False)
     return figure
+
+
+def _third(place: int, count: int) -> int:
+    """Return 0 near the first, 2 near the last and 1 elsewhere, so that a name stays inside."""
+    return 0 if place < 0.15 * count else 2 if place > 0.85 * count else 1
 
 
 _HATCH = ("", "..", "/", "\\\\", "x", "-", "+")

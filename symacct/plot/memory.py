@@ -34,7 +34,8 @@ def memory_chart(line: Timeline) -> Any:
     _paint(axis, line, scale)
     at = totals.index(most)
     told = f"peak {figures.peak}\n{figures.phase}, after {figures.where}"
-    side = "right" if at > len(totals) / 2 else "left"
+    place = at / len(totals)
+    side = "left" if place < 0.4 else "right" if place > 0.6 else "center"
     axis.annotate(
         told, (at + 0.5, most / scale), (0, 6), textcoords="offset points", fontsize=SMALL, ha=side, parse_math=False
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,46 @@ def test_both_pictures_of_a_roofline_tell_the_same_shares():
     (share,) = [t.get_text().split()[0] for t in roof.get_legend().get_texts()]
     assert any(t.get_text().endswith(f", {share}") for t in time.texts)
     assert float(share.rstrip("%")) < 100
+
+
+def test_small_losses_are_written_as_in_the_table() -> None:
+    fall = sa.account(mlp).mfu_bound("h100", launch="1 ns", communication="1 ns", sizes=SIZES)
+    drawn = texts(sa.draw(fall))
+    assert "-0.0%" not in drawn
+    for line in str(fall).splitlines()[3:-4]:
+        assert line.split()[-2] in drawn
+
+
+def test_times_have_a_unit_that_keeps_them_short(at: Any) -> None:
+    figure = sa.draw(at, of="time")
+    figure.canvas.draw()
+    ticks = [t.get_text() for t in figure.axes[0].get_xticklabels()]
+    assert ticks[0] == "0 s"
+    assert all(t.endswith("\u00b5s") for t in ticks[1:])
+
+
+def test_names_of_regions_stay_inside() -> None:
+    """Products rule in a corner alone."""
+    found = (
+        sa.account("b d, d k -> b k", k=8192).roofline("h100").regimes("b", "d", span={"b": (1, 400), "d": (1, 20000)})
+    )
+    figure = sa.draw(found)
+    figure.canvas.draw()
+    box = figure.axes[0].get_window_extent()
+    (name,) = (t for t in figure.axes[0].texts if t.get_text() == "products")
+    assert box.x0 <= name.get_window_extent().x0
+    assert name.get_window_extent().x1 <= box.x1
+
+
+@pytest.mark.parametrize("when", [0.1, 0.5, 0.9])
+def test_the_peak_is_told_within_the_picture(when: float) -> None:
+    from symacct.plot.memory import memory_chart
+
+    line = sa.account(mlp, params=["up", "down"]).training(optimizer="adamw").memory.timeline(sizes=SIZES)
+    count = len(line.totals)
+    peak = int(when * count)
+    roles = {"activations": [2.0e9 if i == peak else 1.0e9 for i in range(count)]}
+    figure = memory_chart(replace(line, roles=roles))
+    figure.canvas.draw()
+    (told,) = (t for t in figure.axes[0].texts if "peak" in t.get_text())
+    assert told.get_window_extent().x0 >= figure.axes[0].get_window_extent().x0 - 1
