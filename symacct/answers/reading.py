@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from symacct.answers.evaluate import close, evaluate
-from symacct.answers.text.grammar import parse
+from symacct.answers.text.grammar import Reach, parse
 from symacct.answers.text.names import Names, names_for
 from symacct.answers.text.printing import written
 from symacct.answers.text.quantities import in_unit_of, settle
@@ -40,7 +40,7 @@ class _Source(NamedTuple):
 class _Way(NamedTuple):
     """One way to read what is ambiguous."""
 
-    tight: bool = True
+    reach: Reach = "print"
     whole: bool = False
     last: bool = False
     """Whether of a number and what it is about, ``1.24e7 s ≈ 144 days``, the latter is read."""
@@ -111,7 +111,7 @@ def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
     if any(w.code == "two_readings" for w in main.warnings):
         ways.append(_Way(whole=True))
     if any(w.code == "ambiguous_division" for w in main.warnings):
-        ways.append(_Way(tight=False))
+        ways += [_Way(reach="letter"), _Way(reach="all")]
     if len(source.statement.formulas) > 1 and source.statement.formulas[-1][0] == "≈":
         ways.append(_Way(last=True))
     if main.unit and source.wanted is None and main.dims != SHARE:
@@ -137,12 +137,14 @@ def _is_far(exact: Reading, rounded: Reading) -> bool:
 
 
 def _may_divide_sides(source: _Source) -> bool:
-    """Whether a formula is written in one run with sums on both sides of its only slash: ``2n-1/4n+2``."""
+    """Whether a formula has sums on both sides of its only slash, which stands no closer: ``2n-1/4n+2``."""
     tokens = source.statement.formulas[-1][1]
     signs = [t.text for t in tokens if t.kind == "sign"]
-    if signs.count("/") != 1 or set(signs) - set("+-/^*") or not all(t.glued for t in tokens[1:]):
+    if signs.count("/") != 1 or set(signs) - set("+-/^*"):
         return False
     slash = next(i for i, t in enumerate(tokens) if t.text == "/")
+    if tokens[slash].glued and any(t.text in ("+", "-") and not t.glued for t in tokens[1:]):
+        return False  # 2n - 1/4n + 2
     sides = tokens[1:slash], tokens[slash + 1 :]
     return all(any(t.text in ("+", "-") for t in side) for side in sides)
 
@@ -199,12 +201,12 @@ def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
         what = "by the letter only the terms next to this slash are divided; parentheses would tell"
         words.warnings.append(Warned("missing_parentheses", what, start, start + 1))
         return joined("*", [above, inverse(below)])
-    parsed = parse(sorted_out, words.text, tight=way.tight)
+    parsed = parse(sorted_out, words.text, reach=way.reach)
     for start in dict.fromkeys(parsed.ambiguous):
         words.warnings.append(
             Warned(
                 "ambiguous_division",
-                "what is under this slash reads two ways; parentheses would tell",
+                "how far this sign reaches reads two ways; parentheses would tell",
                 start,
                 start + 1,
             )

@@ -82,6 +82,16 @@ def test_control_characters_are_refused(char):
         sa.read_answer(f"2{char}B", "B")
 
 
+@pytest.mark.parametrize(("char", "name"), [("В", "CYRILLIC"), ("Β", "GREEK"), ("Н", "CYRILLIC"), ("ο", "GREEK")])
+def test_letters_that_only_look_latin_are_refused_by_name(char, name):
+    with pytest.raises(AnswerError, match=f"{name} .* only looks like a Latin letter"):
+        sa.read_answer(f"2{char}T", "B T H o")
+
+
+def test_digits_of_other_scripts_are_digits():
+    assert sa.read_answer("٢B", "B").formula == "2*B"
+
+
 def test_what_is_no_text_is_refused():
     for thing in (None, 12, b"2B", ["2B"]):
         with pytest.raises(AnswerError, match="an answer is text"):

@@ -42,6 +42,11 @@ def test_text_is_read_as_the_formula(text, symbols, unit, form):
         ("T/8D", ("T/(8*D)", "T*D/8")),
         ("1/2D", ("1/(2*D)", "1*D/2")),
         ("2D-1/4D+2", ("2*D - 1/(4*D) + 2", "(2*D - 1)/(4*D + 2)")),
+        ("2D - 1 / 4D + 2", ("2*D - 1/(4*D) + 2", "(2*D - 1)/(4*D + 2)")),
+        ("T/8 D", ("T*D/8", "T/(8*D)")),
+        ("T/2(D+1)", ("T*(D + 1)/2", "T/(2*(D + 1))")),
+        ("T^1/2", ("T**(1/2)", "T**1/2")),
+        ("√2D", ("sqrt(2*D)", "sqrt(2)*D")),
     ],
 )
 def test_an_ambiguous_division_is_reported_with_both_readings(text, both):
@@ -49,7 +54,13 @@ def test_an_ambiguous_division_is_reported_with_both_readings(text, both):
     assert (reading.formula, reading.alternatives[0].formula) == both
     warned = reading.warnings[0]
     assert all(form in warned.text for form in both)
-    assert text[warned.start : warned.end] == "/"
+    assert text[warned.start : warned.end] in ("/", "√")
+
+
+@pytest.mark.parametrize(("text", "formula"), [("log 2D", "log(2*D)"), ("T log TD", "T*log(T*D)"), ("T^2/2", "T**2/2")])
+def test_a_logarithm_is_of_the_whole_product_behind_it(text, formula):
+    reading = sa.read_answer(text, "T D")
+    assert (reading.formula, reading.alternatives) == (formula, ())
 
 
 def test_letters_that_are_also_one_name_are_reported_with_both_readings():

@@ -38,6 +38,8 @@ SAME: dict[str, str] = {
 
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ", "0123456789+-()n", strict=True))
 SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕₖₗₘₙₒₚₛₜₓ", "0123456789aehklmnopstx", strict=True))
+LOOKALIKES = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοАВЕЅІЈКМНОРСТУХаеорсухіј")
+"""Greek and Cyrillic letters that one takes for Latin ones."""
 INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\ufe0f\ufe0e")
 DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
@@ -100,14 +102,12 @@ def _fold(char: str, text: str, at: int) -> str:
         return " "
     if char.isascii() and char.isprintable():
         return char
+    _refuse(char, text, at)
     category = unicodedata.category(char)
-    if char in DIRECTION:
-        msg = f"a character that reorders what is shown ({_named(char)}); what one sees is not what is written"
-        raise AnswerError(f"cannot read the answer: {msg}")
-    if category in ("Cc", "Cf", "Cs", "Co", "Cn"):
-        raise AnswerError(f"cannot read the answer: a control character ({_named(char)}) at place {at + 1}")
     if category in ("Mn", "Me", "Mc"):
         return ""
+    if category == "Nd":  # other scripts have digits of their own
+        return str(unicodedata.decimal(char))
     folded = unicodedata.normalize("NFKC", char)
     if category == "No" and "\u2044" in folded:  # one half is one sign
         return _vulgar(folded.replace("\u2044", "/"), text, at)
@@ -115,6 +115,19 @@ def _fold(char: str, text: str, at: int) -> str:
     if not folded.isprintable() or len(folded) > 4:
         raise AnswerError(f"cannot read the answer: {_named(char)}\n{caret(text, at)}")
     return folded
+
+
+def _refuse(char: str, text: str, at: int) -> None:
+    """Refuse what hides, reorders or imitates what one sees."""
+    what = ""
+    if char in DIRECTION:
+        what = f"a character that reorders what is shown ({_named(char)}); what one sees is not what is written"
+    elif unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
+        what = f"a control character ({_named(char)}) at place {at + 1}"
+    elif char in LOOKALIKES:
+        what = f"{_named(char)} only looks like a Latin letter\n{caret(text, at)}"
+    if what:
+        raise AnswerError(f"cannot read the answer: {what}")
 
 
 def _vulgar(fraction: str, text: str, at: int) -> str:

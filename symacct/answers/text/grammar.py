@@ -5,14 +5,15 @@ product = power (("*" | "/" | "//" | nothing) power)*        nothing: an implici
 power   = operand ["%"] [("^") exponent]
 operand = number | name | unit | call arguments | "(" sum ")" | "|" sum "|" | ceil, floor and roots by sign | frac
 
-A divisor that is an implicit product is ambiguous: in print ``T/8D`` is T over 8D, by the letter it is D*T/8. `tight`
-chooses; the places where it matters are kept. Sums and products are flat (`-` and `/` are nodes of one part), so long
-ones are not deep.
+How far a slash or a root reaches into an implicit product is ambiguous: in print ``T/8D`` is T over 8D, by the letter
+it is D*T/8. `reach` chooses; the places where it matters are kept. Sums and products are flat (`-` and `/` are nodes of
+one part), so long ones are not deep.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from symacct.answers.text.tokens import Token
 from symacct.answers.trees import inverse, joined, negated, nodes
@@ -34,7 +35,11 @@ class Parsed:
     ambiguous: list[int] = field(default_factory=list)
 
 
-def parse(tokens: list[Token], text: str, *, tight: bool = True) -> Parsed:
+Reach = Literal["print", "letter", "all"]
+"""What a slash, root or function takes: what is glued to it, as in print; the next piece; the whole product."""
+
+
+def parse(tokens: list[Token], text: str, *, reach: Reach = "print") -> Parsed:
     """Parse tokens that words were sorted of.
 
     Raises
@@ -43,7 +48,7 @@ def parse(tokens: list[Token], text: str, *, tight: bool = True) -> Parsed:
         With a caret under the first piece that does not fit.
 
     """
-    parser = _Parser(tokens, text, tight=tight)
+    parser = _Parser(tokens, text, reach=reach)
     tree = parser.sum()
     if parser.at < len(tokens):
         raise parser.refuse(f"did not expect {parser.now.text!r} here")
@@ -53,11 +58,11 @@ def parse(tokens: list[Token], text: str, *, tight: bool = True) -> Parsed:
 class _Parser:
     """A recursive descent over the tokens of one formula."""
 
-    def __init__(self, tokens: list[Token], text: str, *, tight: bool) -> None:
+    def __init__(self, tokens: list[Token], text: str, *, reach: Reach) -> None:
         end = tokens[-1].end if tokens else 0
         self.tokens = [*tokens, Token("end", "the end", end, end)]
         self.text = text
-        self.tight = tight
+        self.reach = reach
         self.at = 0
         self.depth = 0
         self.in_bars = False
@@ -126,11 +131,8 @@ class _Parser:
         while self.starts_operand() and self.now.kind != "unit":
             self.ambiguous.append(slash.start)
             number_first = isinstance(parts[0], Leaf) and parts[0].kind == "number" and len(parts) == 1
-            if (
-                not self.tight
-                or not self.now.glued
-                or (number_first and self.now.text in "([{" and first.kind == "number")
-            ):
+            apart = not self.now.glued or (number_first and self.now.text in "([{" and first.kind == "number")
+            if self.reach == "letter" or (self.reach == "print" and apart):
                 break
             parts.append(self.power())
         return joined("*", parts)
@@ -165,6 +167,13 @@ class _Parser:
     def exponent(self) -> Tree:
         if self.now.text in ("T", "top", "⊤") and self.now.kind == "unknown":
             raise self.refuse("a transpose is no size; write the sizes of the product")
+        ahead = self.tokens[self.at : self.at + 3]
+        if [t.text for t in ahead[:2]] == ["1", "/"] and ahead[2].kind == "number" and ahead[1].glued:
+            self.ambiguous.append(ahead[1].start)  # L^1/2 is a root
+            if self.reach != "letter":
+                self.at += 3
+                one, below = (Leaf("number", t.text, t.start) for t in ahead[::2])
+                return joined("*", [one, inverse(below)])
         return self.signed()
 
     def operand(self) -> Tree:
@@ -222,10 +231,21 @@ class _Parser:
         if opened := self.sign("["):
             degree = self.sum()
             self.close(opened)
-        tree = self.argument()
+        tree = self.reached(token, self.argument())
         if degree is None:
             return Node("sqrt", (tree,), token.start)
         return Node("**", (tree, inverse(degree)), token.start)
+
+    def reached(self, sign: Token, argument: Tree) -> Tree:
+        """Add what is glued to an argument that has no parentheses, as in ``log 2n`` and ``√BT``."""
+        parts = [argument]
+        while self.tokens[self.at - 1].kind in ("number", "name") and self.now.kind == "name" and self.now.glued:
+            if sign.text == "√":
+                self.ambiguous.append(sign.start)
+                if self.reach == "letter":
+                    break
+            parts.append(self.power())
+        return joined("*", parts)
 
     def call(self, token: Token) -> Tree:
         function = token.text
@@ -236,7 +256,7 @@ class _Parser:
         if opened is None:
             if function not in ONE_ARGUMENT or function in ("order", "same"):
                 raise self.refuse(f"{function} needs parentheses", token)
-            parts = [self.power()]
+            parts = [self.reached(token, self.power())]
         else:
             parts = [self.sum()]
             while self.sign(","):
