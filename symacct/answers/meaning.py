@@ -10,7 +10,7 @@ from symacct.answers.reading import SHARE
 from symacct.answers.text.names import Names
 from symacct.answers.text.units import Unit, read_unit
 from symacct.answers.trees import joined, names_in, replaced
-from symacct.answers.truth import Truth
+from symacct.answers.truth import Truth, seem_flops
 from symacct.answers.types import Finding, Reading, Warned
 from symacct.errors import one_of
 from symacct.expr import terms_of
@@ -60,6 +60,8 @@ def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant |
 
 
 def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:
+    if not truth.unit and "MAC" in dict(reading.dims) and seem_flops(expression(truth.tree), truth.names):
+        return Finding("macs_for_flops", reading.unit)
     if wanted is None or not reading.unit or (reading.dims == SHARE and not truth.unit):
         return None
     wrong = Finding("wrong_unit", f"{reading.unit}, not {truth.unit}")

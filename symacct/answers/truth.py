@@ -17,7 +17,7 @@ from symacct.answers.text.vocabulary import FUNCTIONS
 from symacct.api import account
 from symacct.conventions import PRESETS, convention_of
 from symacct.errors import AnswerError, ConventionError, ExpressionError, GraphError, SymacctError, one_of
-from symacct.expr import Expr, to_text
+from symacct.expr import Expr, terms_of, to_text
 from symacct.expr.tree import Tree
 
 _NAME = re.compile(r"[^\W\d]\w*(?!\w*\s*\()")
@@ -36,6 +36,19 @@ class Truth:
     others: Mapping[str, Tree] = field(default_factory=dict)
     parts: tuple[tuple[str, Tree], ...] = ()
     derivation: tuple[str, ...] = ()
+
+
+def seem_flops(right: Expr, names: Names) -> bool:
+    """Whether a formula without a unit counts FLOPs: twice products of three sizes or more, and nothing that is kept.
+
+    Two bytes a value times the sizes of a cache look alike, so meanings that speak of those say no.
+    """
+    terms = terms_of(right)
+    kept = any(
+        re.search(r"byte|bit|cache|kv|param|element", meaning, re.IGNORECASE) for meaning in names.symbols.values()
+    )
+    doubled = all(type(c) is int and c % 2 == 0 and sum(e for _, e in m if e > 0) >= 3 for m, c in terms.items())
+    return bool(terms) and doubled and not kept
 
 
 def truth_of(

@@ -282,3 +282,16 @@ def test_another_convention_of_a_formula_without_a_unit(answer: str, convention:
     verdict = sa.check(answer, "2*B*D*K", symbols={"B": "rows", "D": "width", "K": "outputs"})
     assert not verdict.correct
     assert (verdict.other_convention, verdict.mistakes[0]) == (convention, mistake)
+
+
+def test_macs_that_are_said_are_no_flops() -> None:
+    symbols = {"B": "rows", "D": "width", "K": "outputs"}
+    assert sa.check("BDK MACs", "2*B*D*K", symbols).other_convention == "mac"
+    said = sa.check("2BDK MACs", "2*B*D*K", symbols)
+    assert (said.correct, said.mistakes[0], said.other_convention) == (False, "macs_for_flops", "")
+
+
+def test_half_of_a_cache_is_no_count_of_macs() -> None:
+    symbols = {"L": "layers", "S": "cached tokens", "K": "kv heads", "H": "head dim"}
+    verdict = sa.check("LSKH", "2*L*S*K*H", symbols)
+    assert (verdict.other_convention, verdict.mistakes[0]) == ("", "factor")

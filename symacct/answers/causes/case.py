@@ -13,7 +13,7 @@ from symacct.answers.evaluate import evaluate
 from symacct.answers.points import generic
 from symacct.answers.question import Question
 from symacct.answers.text.units import read_unit
-from symacct.answers.truth import Truth
+from symacct.answers.truth import Truth, seem_flops
 from symacct.errors import SymacctError
 from symacct.expr import Call, Expr, Number, Poly, monomial, multiply, terms_of
 from symacct.expr.poly import join, whole
@@ -55,11 +55,8 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """What is asked for: ``flops bytes intensity rate time``, or ``""`` for a count or a share.
-
-        Where no unit is stated, twice some products of three sizes and more are taken for FLOPs.
-        """
-        if not self.truth.unit and self.right is not None and _are_doubled_products(self.right):
+        """What is asked for: ``flops bytes intensity rate time``, or ``""`` for a count or a share."""
+        if not self.truth.unit and self.right is not None and seem_flops(self.right, self.truth.names):
             return "flops"
         unit = read_unit(self.truth.unit)
         dims = dict(unit.dims) if unit else {}
@@ -107,13 +104,6 @@ class Case:
             )
         except SymacctError:
             return False
-
-
-def _are_doubled_products(x: Expr) -> bool:
-    terms = terms_of(x)
-    return bool(terms) and all(
-        type(c) is int and c % 2 == 0 and sum(e for _, e in m if e > 0) >= 3 for m, c in terms.items()
-    )
 
 
 def _near(a: Fraction, b: Fraction, mode: str) -> bool:
