@@ -275,7 +275,7 @@ def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
     flops in FLOP
       a             2*b*d*k
       b             2*b*r*(d + k)
-      b - a         -2*b*(d*k - d*r - k*r)
+      b - a         2*b*(d*r - d*k + k*r)
       a is cheaper  1/r < 1/d + 1/k
 
     """

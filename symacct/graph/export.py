@@ -51,23 +51,55 @@ def to_graphml(graph: Graph) -> str:
 
 
 def to_dot(graph: Graph) -> str:
-    """Return the graph in Graphviz' language: operations as boxes, tensors on the edges."""
-    lines = ["digraph symacct {", "  rankdir=TB;", '  node [shape=box, fontname="monospace"];']
-    lines += [f"  t{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];" for i in graph.inputs]
-    lines += [f"  o{op.id} [label={_quoted(op.label)}];" for op in graph.ops]
-    lines += [f"  {a} -> {b} [label={_quoted(label)}];" for a, b, label in _links(graph)]
-    lines += [f"  out{i} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];" for i in graph.outputs]
-    return "\n".join([*lines, "}"])
+    """Return the graph in Graphviz' language: operations as boxes, tensors on the edges, bodies and branches beside."""
+    head = ["digraph symacct {", "  rankdir=TB;", '  node [shape=box, fontname="monospace"];']
+    return "\n".join([*head, *_dot(graph, "", "  "), "}"])
+
+
+def _dot(graph: Graph, mark: str, indent: str) -> list[str]:
+    tensors = [(f"t{i}", i) for i in graph.inputs] + [(f"out{i}", i) for i in dict.fromkeys(graph.outputs)]
+    lines = [f"{mark}{n} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];" for n, i in tensors]
+    lines += [f"{mark}o{op.id} [label={_quoted(op.label)}];" for op in graph.ops]
+    lines += [f"{mark}{a} -> {mark}{b} [label={_quoted(label)}];" for a, b, label in _links(graph)]
+    out = [indent + line for line in lines]
+    for inner, title, part in _parts(graph, mark):
+        out += [f"{indent}subgraph cluster_{inner} {{", f"{indent}  label={_quoted(title)};"]
+        out += [*_dot(part, f"{inner}_", indent + "  "), indent + "}"]
+    return out
 
 
 def to_mermaid(graph: Graph) -> str:
-    """Return the graph as a Mermaid flowchart, for Markdown pages."""
-    lines = ["flowchart TB"]
-    lines += [f"  t{i}([{_quoted(_told(graph.tensors[i]))}])" for i in graph.inputs]
-    lines += [f"  o{op.id}[{_quoted(op.label)}]" for op in graph.ops]
-    lines += [f"  out{i}([{_quoted(_told(graph.tensors[i]))}])" for i in graph.outputs]
-    lines += [f"  {a} -->|{_quoted(label)}| {b}" for a, b, label in _links(graph)]
-    return "\n".join(lines)
+    """Return the graph as a Mermaid flowchart, for Markdown pages; bodies and branches stand beside it."""
+    return "\n".join(["flowchart TB", *_mermaid(graph, "", "  ")])
+
+
+def _mermaid(graph: Graph, mark: str, indent: str) -> list[str]:
+    tensors = [(f"t{i}", i) for i in graph.inputs] + [(f"out{i}", i) for i in dict.fromkeys(graph.outputs)]
+    lines = [f"{mark}{n}([{_quoted(_told(graph.tensors[i]))}])" for n, i in tensors]
+    lines += [f"{mark}o{op.id}[{_quoted(op.label)}]" for op in graph.ops]
+    lines += [f"{mark}{a} -->|{_quoted(label)}| {mark}{b}" for a, b, label in _links(graph)]
+    out = [indent + line for line in lines]
+    for inner, title, part in _parts(graph, mark):
+        out += [
+            f"{indent}subgraph {inner}[{_quoted(title)}]",
+            *_mermaid(part, f"{inner}_", indent + "  "),
+            f"{indent}end",
+        ]
+    return out
+
+
+def _parts(graph: Graph, mark: str) -> list[tuple[str, str, Graph]]:
+    """Return the graphs inside, each with a name of its own and a title."""
+    inside = [(op, place, *found) for op in graph.ops for place, found in enumerate(titled_parts(op), 1)]
+    return [(f"{mark}in{op.id}_{place}", title, part) for op, place, title, part in inside]
+
+
+def titled_parts(op: Op) -> list[tuple[str, Graph]]:
+    """Return the bodies of a repeat or the branches of a conditional, each with what to write above."""
+    if op.kind == "repeat":
+        often = [(body, "" if turns == op.attrs["n"] else f", {turns} of them") for body, turns in op.bodies]
+        return [(f"body of: {op.label}{times}", body) for body, times in often]
+    return [(f"branch {number} of: {op.label}", branch) for number, branch in enumerate(op.parts, 1)]
 
 
 def _told(tensor: Tensor) -> str:

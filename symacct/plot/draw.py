@@ -17,6 +17,7 @@ from symacct.dtypes import as_format
 from symacct.errors import ConventionError, SizeError
 from symacct.expr import collect_sizes
 from symacct.graph import Graph
+from symacct.graph.export import titled_parts
 from symacct.memory import Ledger, Timeline
 from symacct.plot.bounds import figures
 from symacct.plot.style import check_path, need_matplotlib, save
@@ -143,9 +144,5 @@ def _graphs(graph: Graph, title: str = "") -> Iterator[tuple[str, Graph]]:
     """Yield a graph and those inside it, each with what to write above."""
     yield title, graph
     for op in graph.ops:
-        if op.kind == "repeat":
-            for body, turns in op.bodies:
-                often = "" if turns == op.attrs["n"] else f", {turns} of them"
-                yield from _graphs(body, f"body of: {op.label}{often}")
-        for number, branch in enumerate(op.attrs["branches"], 1) if op.kind == "cond" else ():
-            yield from _graphs(branch, f"branch {number} of: {op.label}")
+        for inner, part in titled_parts(op):
+            yield from _graphs(part, inner)

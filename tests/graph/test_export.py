@@ -112,6 +112,26 @@ def test_dot_and_mermaid_have_every_link_and_label(form, links, graph):
         assert f'"{op.label.strip()}"' in text
 
 
+def walked(graph: Graph) -> list[Graph]:
+    return [graph, *(g for op in graph.ops for part in op.parts for g in walked(part))]
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+@pytest.mark.parametrize(
+    ("form", "opened", "closed"),
+    [("dot", r"^ *subgraph cluster_(\w+) \{$", "}"), ("mermaid", r"^ +subgraph (\w+)\[", "end")],
+)
+def test_bodies_and_branches_stand_inside_once(form, opened, closed, graph):
+    """Every operation at any depth is declared under a name of its own, and each part is opened and closed."""
+    text, graphs = graph.to_text(form), walked(graph)
+    names = re.findall(r"^ +(\w*?(?:o|t|out)\d+) ?[\[(]", text, flags=re.MULTILINE)
+    assert len(set(names)) == len(names)
+    assert len([n for n in names if re.search(r"(?:^|_)o\d+$", n)]) == sum(len(g.ops) for g in graphs)
+    parts = re.findall(opened, text, flags=re.MULTILINE)
+    assert len(set(parts)) == len(parts) == len(graphs) - 1
+    assert [line.strip() for line in text.splitlines()].count(closed) == len(parts) + (form == "dot")
+
+
 def test_what_would_break_a_label_is_replaced():
     def layer(x: "n"):
         return sa.opaque('a "b" \\ c\n-->', [x], [(3,)])
