@@ -75,3 +75,10 @@ def test_command(line: int, command: str, shown: str) -> None:
 def test_something_is_shown() -> None:
     assert blocks("python")
     assert commands()
+
+
+@pytest.mark.parametrize(
+    "link", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)", README.read_text(encoding="utf-8"))))
+)
+def test_what_is_linked_is_there(link: str) -> None:
+    assert (README.parent / link).exists()
