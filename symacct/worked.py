@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -16,7 +17,11 @@ from typing import Any
 from symacct.accounting import Account
 from symacct.api import account
 from symacct.errors import GraphError, SymacctError, one_of
+from symacct.graph import Graph
 from symacct.symbolic.signature import called
+
+MAX_SAVED = 50_000_000
+"""Bytes of a saved graph."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,17 @@ def _does_not_run(what: str, file: str | Path, error: BaseException) -> str:
     return f"{what} does not run{where}: {type(error).__name__}: {error}"
 
 
+def _saved(file: Path) -> Graph:
+    try:
+        if not file.is_file() or file.stat().st_size > MAX_SAVED:
+            msg = f"it is no file, or has more than {MAX_SAVED:,} bytes"
+            raise GraphError(msg)
+        return Graph.from_json(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"{file.name[:60]} holds no graph: {error}"
+        raise GraphError(msg) from None
+
+
 def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {
         n: f
@@ -133,7 +149,7 @@ def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def account_of_file(path: str | Path, **options: Any) -> Account:
-    """Return the account of a worked file; a mistake inside its layer is one message with its line.
+    """Return the account of a worked file, or of a saved graph (``.json``); a mistake is one message with its line.
 
     What the file prints goes to stderr, since the answer goes to stdout.
 
@@ -143,6 +159,8 @@ def account_of_file(path: str | Path, **options: Any) -> Account:
         For a file that does not load, or a layer that does not run.
 
     """
+    if str(path).endswith(".json"):
+        return account(_saved(Path(path)), **options)
     with redirect_stdout(sys.stderr):
         worked = load_worked(path)
         try:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from symacct.accounting import QUANTITIES, Account, Quantity
@@ -19,6 +17,7 @@ from symacct.conventions import PRESETS, convention_of
 from symacct.errors import AnswerError, ConventionError, ExpressionError, GraphError, SymacctError, one_of
 from symacct.expr import Expr, terms_of, to_text
 from symacct.expr.tree import Tree
+from symacct.worked import account_of_file
 
 _NAME = re.compile(r"[^\W\d]\w*(?!\w*\s*\()")
 _FILE = re.compile(r"\.(py(:\w+)?|json)$")
@@ -74,7 +73,7 @@ def truth_of(
         made = account(truth, convention=convention)
         return _explained(_of_account(made, symbols, unit, quantity, conventions), truth, quantity)
     if isinstance(truth, str) and _FILE.search(truth.strip()):
-        return _of_account(_account_of_file(truth.strip(), convention), symbols, unit, quantity, conventions)
+        return _of_account(account_of_file(truth.strip(), convention=convention), symbols, unit, quantity, conventions)
     if hasattr(truth, "ops") and hasattr(truth, "tensors"):
         return _of_account(account(truth, convention=convention), symbols, unit, quantity, conventions)
     if isinstance(truth, Quantity):
@@ -188,17 +187,3 @@ def _parts(made: Account, quantity: str, truth: Truth) -> tuple[tuple[str, Tree]
     return tuple(
         (name, read_answer(to_text(x), _plain(truth.names)).tree) for name, x in _steps(made, quantity) if x != 0
     )
-
-
-def _account_of_file(path: str, convention: str) -> Account:
-    if not path.endswith(".json"):
-        from symacct.worked import account_of_file
-
-        return account_of_file(path, convention=convention)
-    from symacct.graph.save import load
-
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise GraphError(f"no graph in {path!r}: {error}") from None
-    return account(load(data), convention=convention)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -54,10 +55,16 @@ class Fields:
         return tuple(self._texts(name, value) for value in self._list(name))
 
     def _texts(self, name: str, value: Any) -> Texts:
-        if isinstance(value, str):
+        if isinstance(value, str) and value.strip():
             return {"": value}
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            self.fail(name, f"{name!r} is a text, or a table of texts such as {{ en = '...', zh = '...' }}")
+        if (
+            not isinstance(value, dict)
+            or not value
+            or not all(isinstance(v, str) and v.strip() for v in value.values())
+        ):
+            self.fail(
+                name, f"{name!r} is a text, or a table of texts such as {{ en = '...', zh = '...' }}; none is empty"
+            )
         if strangers := [n for n in value if n not in LANGUAGES]:
             self.fail(name, f"{name!r} has the language {strangers[0][:60]!r}; known: {one_of(LANGUAGES)}")
         return dict(value)
@@ -90,13 +97,21 @@ class Fields:
     def _number(self, name: str, value: Any, low: float, high: float) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             self.fail(name, f"{name!r} is a number, not {_kind(value)}")
-        if not low <= float(value) <= high:
-            self.fail(name, f"{name!r} is from {low:,} to {high:,}, not {value}")
+        value = value if isinstance(value, int) else float(value)
+        if not low <= value <= high:
+            self.fail(name, f"{name!r} is from {low:,} to {high:,}, not {str(value)[:40]}")
         return float(value)
 
     def names(self, name: str) -> dict[str, str]:
         """Return names with their meanings: a table of texts, or a list of names alone."""
-        return dict.fromkeys(self.list(name), "") if isinstance(self.table.get(name), list) else self.words(name)
+        listed = self.list(name) if isinstance(self.table.get(name), list) else ()
+        names = dict.fromkeys(listed, "") or self.words(name)
+        for each in names:
+            if not each.isidentifier():
+                self.fail(name, f"{each[:60]!r} in {name!r} is no name: letters, digits and _")
+        if twice := [each for each, times in Counter(listed).items() if times > 1]:
+            self.fail(name, f"{twice[0][:60]!r} stands twice in {name!r}")
+        return names
 
     def words(self, name: str) -> dict[str, str]:
         """Return a table of texts; numbers come as they are written."""

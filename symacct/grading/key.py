@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,9 @@ from symacct.conventions import PRESETS
 from symacct.errors import SymacctError, nearest, one_of
 from symacct.grading.fields import Fields
 from symacct.grading.files import read_text
+from symacct.grading.layouts import RESERVED
 from symacct.grading.lines import places
+from symacct.grading.submissions import folded
 from symacct.grading.tables import read_toml
 from symacct.grading.truths import judged_by
 from symacct.grading.types import Key, Question, Truth
@@ -74,9 +77,10 @@ def read_key(path: str | Path) -> Key:
     questions = tuple(_question(part, file.parent) for part in parts)
     taken: dict[str, int] = {}
     for question, part in zip(questions, parts, strict=True):
-        if question.id in taken:
-            part.fail("id", f"the id {question.id!r} is taken by the question of line {taken[question.id]}")
-        taken[question.id] = question.line
+        name = folded(question.id)  # as answers name it
+        if name in taken:
+            part.fail("id", f"the id {question.id!r} is taken by the question of line {taken[name]}")
+        taken[name] = question.line
     return Key(top.texts("title") if "title" in table else {"": file.stem}, questions, str(file))
 
 
@@ -88,6 +92,10 @@ def _question(fields: Fields, folder: Path) -> Question:
     name = fields.text("id").strip()
     if not name or len(name) > ID_LENGTH or not name.isprintable():
         fields.fail("id", f"an id has 1 to {ID_LENGTH} printable characters")
+    if name.casefold() in RESERVED:
+        fields.fail(
+            "id", f"{name!r} is no id: in files of answers it means something else, as do {', '.join(sorted(RESERVED))}"
+        )
     mode = fields.text("mode", "exact")
     if mode not in MODES:
         fields.fail("mode", f"unknown mode {mode[:60]!r}; known: {one_of(MODES)}.{nearest(mode, MODES)}")
@@ -126,9 +134,11 @@ def _truth(fields: Fields, folder: Path) -> Truth:
     if kind == "formula" and (foreign := [*options, *(n for n in ("of",) if n in fields.table)]):
         fields.fail(foreign[0], f"{foreign[0]!r} belongs to a pattern or a graph; this truth is a formula")
     text = fields.text(kind)
-    return Truth(
-        cast("Any", kind), str(folder / text) if kind == "graph" else text, fields.text("of", "flops"), options
-    )
+    if kind == "graph":
+        if not re.search(r"\.(py(:\w+)?|json)$", text):
+            fields.fail(kind, f"a graph is a file that ends in .py or .json, or file.py:function; not {text[:60]!r}")
+        text = str(folder / text)
+    return Truth(cast("Any", kind), text, fields.text("of", "flops"), options)
 
 
 def _check(question: Question, fields: Fields) -> None:

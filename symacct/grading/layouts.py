@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from symacct.errors import FileError
 from symacct.grading.tables import Twice, read_json, read_toml
 
-STUDENT = ("student", "student_id", "sid", "学生", "学号", "姓名")
+STUDENT = ("student", "student_id", "sid", "学生", "学号", "姓名", "name")
 QUESTION = ("question", "question_id", "id", "题目", "题号")
 ANSWER = ("answer", "答案", "回答")
 ANSWERS = ("answers", "答案")
+STUDENTS = "students"
+RESERVED = frozenset((*STUDENT, *QUESTION, *ANSWER, *ANSWERS, STUDENTS))
+"""What no question may be called: in a file of answers they mean something else."""
 MOST_CELLS = 2_000_000
 MOST_STUDENTS = 20_000
 
@@ -51,21 +55,19 @@ def from_json(text: str, name: str, questions: tuple[str, ...]) -> list[Handed]:
 
     """
     data = read_json(text, name)
-    if isinstance(data, list):
+    if isinstance(data, list) and not _pairs(data):
         return [_from_table("", entry) for entry in _few(data, name)]
     return _from_tables(data, name, questions)
 
 
 def _from_tables(data: Any, name: str, questions: tuple[str, ...]) -> list[Handed]:
-    if isinstance(data, Twice):
-        msg = f"{name}: the key {data.key[:60]!r} stands twice"
-        raise FileError(msg)
     if not isinstance(data, dict):
-        msg = f"{name}: answers are a table of question and answer"
-        raise FileError(msg)
-    by_student = data.get("students", data)
-    named = {q.casefold() for q in (*questions, *STUDENT, *ANSWERS)}
+        return [_from_table("", data)]
+    by_student = data.get(STUDENTS, data)
+    named = {q.casefold() for q in (*questions, *RESERVED)}
     several = isinstance(by_student, dict) and any(isinstance(v, dict | Twice) for v in by_student.values())
+    if by_student is not data and isinstance(by_student, list):
+        return [_from_table("", table) for table in _few(by_student, name)]
     if by_student is not data or (several and not any(k.casefold() in named for k in by_student)):
         if not isinstance(by_student, dict):
             msg = f"{name}: 'students' is a table of one table a student"
@@ -81,23 +83,38 @@ def _few(students: C, name: str) -> C:
     return students
 
 
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    """Return question and answer from a list of ``{"question": ..., "answer": ...}``, or nothing for another list."""
+    pairs = [(_under(QUESTION, v), _under(ANSWER, v)) for v in value if isinstance(v, dict)]
+    return pairs if len(pairs) == len(value) and all(isinstance(q, str) for q, _ in pairs) else []
+
+
+def _under(names: tuple[str, ...], table: Mapping[str, Any]) -> Any:
+    """Return what stands under the first of some names, in upper or lower case."""
+    folded = {key.casefold(): value for key, value in table.items()}
+    return next((folded[name] for name in names if name in folded), None)
+
+
 def _from_table(student: str, table: Any) -> Handed:
     if isinstance(table, Twice):
         return Handed(student, (), f"the key {table.key[:60]!r} stands twice")
-    if not isinstance(table, Mapping):
+    pairs = _pairs(table) if isinstance(table, list) else []
+    if not pairs and not isinstance(table, dict):
         return Handed(student, (), "answers are a table of question and answer")
-    whose = student or next((_text(table[k]) or "" for k in STUDENT if k in table), "")
-    rest = {k: v for k, v in table.items() if k not in STUDENT}
-    inner = next((rest.pop(k) for k in ANSWERS if isinstance(rest.get(k), Mapping | Twice)), None)
-    if isinstance(inner, Twice):
-        return Handed(whose, (), f"the key {inner.key[:60]!r} stands twice")
+    if not pairs:
+        student = student or _text(_under(STUDENT, table)) or ""
+        rest = {k: v for k, v in table.items() if k.casefold() not in STUDENT}
+        inner: Any = next((rest.pop(k) for k in ANSWERS if isinstance(rest.get(k), dict | list | Twice)), {})
+        if isinstance(inner, Twice):
+            return Handed(student, (), f"the key {inner.key[:60]!r} stands twice")
+        pairs = [*rest.items(), *(inner.items() if isinstance(inner, dict) else _pairs(inner) or [("answers", inner)])]
     answers: list[tuple[str, str]] = []
-    for question, value in {**rest, **(inner or {})}.items():
-        answer = _text(value)
+    for question, value in pairs:
+        answer = "" if value is None else _text(value)
         if answer is None:
-            return Handed(whose, (), f"the answer to {question[:60]!r} is no text")
+            return Handed(student, (), f"the answer to {question[:60]!r} is no text")
         answers.append((question, answer))
-    return Handed(whose, tuple(answers))
+    return Handed(student, tuple(answers))
 
 
 def _text(value: Any) -> str | None:
@@ -119,14 +136,17 @@ def from_csv(text: str, name: str, _questions: tuple[str, ...]) -> list[Handed]:
 
     """
     rows = _rows(text, name)
-    if not rows:
-        return []
+    return from_rows(rows, name) if rows else []
+
+
+def from_rows(rows: list[tuple[int, list[str]]], name: str) -> list[Handed]:
+    """Read the rows of a table, each with its line, the header first."""
     header = [cell.strip() for cell in rows[0][1]]
     folded = [cell.casefold() for cell in header]
     student, question, answer = (
         next((folded.index(k) for k in keys if k in folded), None) for keys in (STUDENT, QUESTION, ANSWER)
     )
-    if len(set(folded)) < len(folded):
+    if len(set(folded) - {""}) < len([cell for cell in folded if cell]):
         msg = f"{name}, line 1: a column stands twice in the header"
         raise FileError(msg)
     handed: dict[str, list[tuple[str, str]]] = {}
@@ -151,6 +171,8 @@ def from_csv(text: str, name: str, _questions: tuple[str, ...]) -> list[Handed]:
 def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     """Return the rows that are not empty, each with the line it ends at; apart by commas, semicolons or tabs."""
     first = text.partition("\n")[0]
+    if told := re.fullmatch(r"sep=(.)", first):  # for Excel, which writes such a line and reads it
+        text, first = text[len(first) + 1 :], told[1]
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from symacct.accounting import Account
 from symacct.answers import Verdict
 from symacct.answers.question import Question as Judged
+from symacct.answers.reading import names_in
 from symacct.answers.text.units import read_unit
 from symacct.grading.marking import judge_safely
 from symacct.grading.truths import judged_by, value_of
@@ -57,8 +58,7 @@ def lint(key: Key) -> Linted:
     tried = 0
     complaints: list[Complaint] = []
     for question in key.questions:
-        judged = judged_by(question)
-        for complaint in _tries(question, judged):
+        for complaint in _tries(question, judged_by(question)):
             tried += 1
             if complaint:
                 complaints.append(Complaint(question.id, question.line, complaint))
@@ -67,58 +67,72 @@ def lint(key: Key) -> Linted:
 
 def _tries(question: Question, judged: Judged) -> Iterator[str]:
     """Yield a complaint, or nothing, for each thing that was tried."""
-    yield _accepted(judged, judged.truth.text, "its own truth")
+    own = judged.truth.text
+    verdicts = {
+        form: judge_safely(form, judged)
+        for form in (own, *question.right, *question.conventions.values(), *question.wrong)
+    }
+    yield _accepted(question, verdicts[own], own, "its own truth")
     for form in question.right:
-        yield _accepted(judged, form, "the right form")
+        yield _accepted(question, verdicts[form], form, "the right form")
     for name, form in question.conventions.items():
-        verdict = judge_safely(form, judged)
-        if verdict.correct:
+        if verdicts[form].correct:
             yield f"{form!r}, right under {name!r}, is the truth itself"
         else:
-            under = verdict.other_convention or "none"
+            under = verdicts[form].other_convention or "none"
             yield "" if under == name else f"{form!r} should be right under {name!r}, and is under {under}"
     for form, code in question.wrong.items():
-        yield _rejected(judge_safely(form, judged), form, code)
-    yield from _names(question, judged)
-    yield _unit(question)
+        yield _rejected(question, verdicts[form], form, code)
+    yield from _names(question, judged, verdicts)
+    yield from _unit(question)
 
 
-def _accepted(judged: Judged, form: str, what: str) -> str:
-    verdict = judge_safely(form, judged)
-    return "" if verdict.correct else f"{what} {form!r} is rejected: {_why(verdict)}"
-
-
-def _rejected(verdict: Verdict, form: str, code: str) -> str:
+def _full(question: Question, verdict: Verdict) -> str:
+    """Return by what an answer gets all points, or nothing."""
     if verdict.correct:
-        return f"the wrong form {form!r} is accepted ({verdict.proof})"
+        return verdict.proof or "right"
+    return verdict.other_convention if verdict.other_convention in question.accept else ""
+
+
+def _accepted(question: Question, verdict: Verdict, form: str, what: str) -> str:
+    return "" if _full(question, verdict) else f"{what} {form!r} is rejected: {_why(verdict)}"
+
+
+def _rejected(question: Question, verdict: Verdict, form: str, code: str) -> str:
+    if by := _full(question, verdict):
+        return f"the wrong form {form!r} is accepted ({by})"
     found = (*verdict.mistakes[:1], *([verdict.other_convention] if verdict.other_convention else []))
     if code and code not in found:
         return f"the wrong form {form!r} should be {code!r}, and is {' or '.join(found) or 'rejected without a reason'}"
     return ""
 
 
-def _names(question: Question, judged: Judged) -> Iterator[str]:
+def _names(question: Question, judged: Judged, verdicts: Mapping[str, Verdict]) -> Iterator[str]:
     """Every symbol is used somewhere, and every form has the question's symbols only."""
-    forms = (judged.truth.text, question.truth.text, *question.right, *question.conventions.values(), *question.wrong)
+    readings = [v.reading for v in verdicts.values() if v.reading]
+    used = {*question.at, *question.var, *names_in(judged.truth.tree), *(n for r in readings for n in names_in(r.tree))}
+    counted = value_of(question)
+    used |= set(counted.names) if isinstance(counted, Account) else set()
     for symbol in question.symbols:
-        used = symbol in question.at or symbol in question.var or any(symbol in form for form in forms)
-        yield "" if used else f"the symbol {symbol!r} stands in no truth and in no form"
+        yield "" if symbol in used else f"the symbol {symbol!r} stands in no truth and in no form"
     for form, code in question.wrong.items():
-        reading = judge_safely(form, judged).reading
+        reading = verdicts[form].reading
         if reading and reading.unknown and code != "unknown_symbol":
             yield f"the wrong form {form!r} has {', '.join(reading.unknown)}, none of the symbols"
 
 
-def _unit(question: Question) -> str:
-    """Say where the unit that is asked for is of another kind than the quantity of a pattern or a graph."""
+def _unit(question: Question) -> Iterator[str]:
+    """Say where the unit that is asked for is not known, or of another kind than what a pattern or a graph counts."""
+    if not question.unit:
+        return
     asked, truth = read_unit(question.unit), value_of(question)
-    if asked is None or not isinstance(truth, Account):
-        return ""
-    own = truth.unit(question.truth.of)
-    counted = read_unit(own)
-    if counted is None or counted.dims == asked.dims:
-        return ""
-    return f"the unit {question.unit!r} is asked for, and {question.truth.of} are counted in {own}"
+    if asked is None:
+        yield f"the unit {question.unit!r} is not known, so the units of answers are not compared with it"
+    elif isinstance(truth, Account):
+        own = truth.unit(question.truth.of)
+        counted = read_unit(own)
+        fits = counted is None or counted.dims == asked.dims
+        yield "" if fits else f"the unit {question.unit!r} is asked for, and {question.truth.of} are counted in {own}"
 
 
 def _why(verdict: Verdict) -> str:

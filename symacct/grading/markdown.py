@@ -1,24 +1,32 @@
-"""Answers in Markdown: a heading a question, below it the answer; or lines such as ``matmul: 2BDK``."""
+"""Answers in Markdown: a heading a question, below it the answer; or lines such as ``matmul: 2BDK``; or a table."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from symacct.errors import FileError
-from symacct.grading.layouts import Handed
+from symacct.grading.layouts import STUDENT, Handed, from_rows
 
 MOST_LINES = 100_000
-_STUDENT = re.compile(r"(?:student|name|学生|学号|姓名)\s*[:：]\s*(.+)$", re.IGNORECASE)
+LONGEST_HEADING = 200
+_STUDENT = re.compile(r"(?:[-*+]\s+)?\**(?:student|name|学生|学号|姓名)\**\s*[:：]\s*(.+)$", re.IGNORECASE)
 _ANSWER = re.compile(r"(?:[-*+]\s+)?\**(?:final\s+answer|answer|答案|答|解答)\**\s*[:：]\s*\**\s*(.*)$", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```+|~~~+)")
+_RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$")
+_MARKS = re.compile(r"^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(https?:[^()\s]*\)|</?(?:b|i|em|strong|code|br|p)\s*/?>")
+_ESCAPED = re.compile(r"\\([*_])")
+_BEFORE = r"(?:(?:question|problem|exercise|题目|问题)\s*)?(?:\d+[.)、]\s*)?"
+_AFTER = r"(?=\s*$|\s*[:,;.)](?:\s|$)|\s*[：，；。、（(\[]|\s+[-–—]\s)"
 
 
 def from_markdown(text: str, name: str, questions: tuple[str, ...]) -> list[Handed]:
     r"""Read Markdown.
 
-    A heading whose first word is a question's id begins its answer: the line after ``Answer:``, or else the one
-    paragraph below. Without such a heading, lines of ``id: answer``. A heading ``Student: ...`` begins a student.
+    A heading that is a question's id begins its answer: the line after ``Answer:``, or else the one paragraph below.
+    Without such a heading, lines of ``id: answer``, or a table of them. A heading ``Student: ...`` begins a student.
 
     Examples
     --------
@@ -29,75 +37,138 @@ def from_markdown(text: str, name: str, questions: tuple[str, ...]) -> list[Hand
     if text.count("\n") > MOST_LINES:
         msg = f"{name} has more than {MOST_LINES:,} lines, the most that are read"
         raise FileError(msg)
-    students: list[_Student] = [_Student("", [], [])]
-    question, section, fenced = "", list[str](), ""
-
-    def end_section() -> None:
-        if question:
-            students[-1].add(question, section)
-        else:
-            students[-1].answers.extend(_plain(section, questions))
-
-    for line in text.split("\n"):
+    lines = _without_comments(text).split("\n")
+    students: list[_Student] = [_Student("", [], [], [])]
+    question, level, section, fenced = "", 0, list[str](), ""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if fence := _FENCE.match(line):
             fenced = "" if fenced and fence[1].startswith(fenced) else fenced or fence[1]
             continue
-        heading = "" if fenced else _heading(line)
-        said = (heading or line).strip("*_ ")
-        named = _STUDENT.match(said) if heading or not (question or fenced) else None
-        if heading or named:
-            end_section()
-            question, section = _id_of(said, questions) if not named else "", []
+        depth, heading = (0, "") if fenced else _heading(line, below, questions)
+        named = _STUDENT.match(heading or line.strip()) if heading or not (question or fenced) else None
+        asked = _id_of(heading, questions)
+        if named or (depth and not (question and not asked and (depth > level or _answered(heading)))):
+            students[-1].add(question, section, questions)
+            question, level, section = "" if named else asked, depth, []
             if named:
-                students.append(_Student(named[1].strip("*_ "), [], []))
+                students.append(_Student(named[1].strip("*_ "), [], [], []))
         else:
-            section.append(line)
-    end_section()
-    return [Handed(s.name, tuple(s.answers), "", tuple(s.notes)) for s in students if s.answers]
+            section += ["", _answered(heading)] if depth else ["" if _RULE.match(line) else line]
+    students[-1].add(question, section, questions)
+    return [h for s in students for h in s.handed(name)]
 
 
-def _heading(line: str) -> str:
-    """Return the text of a heading, or nothing; without a pattern, which would take long over a line of blanks."""
+def _without_comments(text: str) -> str:
+    first, *rest = text.split("<!--")
+    return first + "".join(part.partition("-->")[2] for part in rest)
+
+
+def _heading(line: str, below: str, questions: tuple[str, ...]) -> tuple[int, str]:
+    """Return the depth and the text of a heading, or 0; without a pattern, which would take long over a line of blanks.
+
+    A bold line, and one with a rule below it, are headings if they name a question.
+    """
     text = line.lstrip("#")
-    marks = len(line) - len(text)
-    return text.strip().rstrip("#").rstrip() if 1 <= marks <= 6 and text[:1].isspace() else ""
+    depth = len(line) - len(text)
+    if 1 <= depth <= 6 and text[:1].isspace():
+        return depth, text.strip().rstrip("#").strip("*_ ")[:LONGEST_HEADING]
+    text = line.strip()
+    bold = text.startswith(("**", "__")) and text.endswith(("**", "__"))
+    if len(text) <= LONGEST_HEADING and (bold or (text and _RULE.match(below))) and _id_of(text, questions):
+        return 6, text.strip("*_ ")
+    return 0, ""
+
+
+def _id_of(heading: str, questions: tuple[str, ...]) -> str:
+    """Return the question that a heading names, or "" for a heading of something else."""
+    found = _named(questions).match(_bare(heading).strip("`*_ ").replace("`", "").casefold())
+    return next(q for q in questions if q.casefold() == found[1]) if found else ""
+
+
+@lru_cache(maxsize=8)
+def _named(questions: tuple[str, ...]) -> re.Pattern[str]:
+    ids = "|".join(re.escape(q.casefold()) for q in sorted(questions, key=len, reverse=True))
+    return re.compile(f"{_BEFORE}({ids}){_AFTER}")
+
+
+def _answered(heading: str) -> str:
+    """Return a heading that announces the answer as the line that does so, or nothing."""
+    marked = _ANSWER.match(heading) or _ANSWER.match(f"{heading}:")
+    return marked[0] if marked else ""
 
 
 class _Student(NamedTuple):
     name: str
     answers: list[tuple[str, str]]
     notes: list[str]
+    tables: list[list[list[str]]]
 
-    def add(self, question: str, lines: list[str]) -> None:
+    def add(self, question: str, lines: list[str], questions: tuple[str, ...]) -> None:
         """Take the marked answer, or the one paragraph; several without a mark are kept whole, with a note."""
+        if not question:
+            self.tables.extend(_wide_tables(lines, questions))
+            self.answers.extend(() if self.tables else _plain(lines, questions))
+            return
         paragraphs = _paragraphs(lines)
-        for at, line in enumerate(lines):
-            if marked := _ANSWER.match(line.strip()):
-                paragraphs = [marked[1].strip()] if marked[1].strip() else _paragraphs(lines[at + 1 :])[:1]
-                break
+        marked = [(at, found[1].strip("* ")) for at, line in enumerate(lines) if (found := _ANSWER.match(line.strip()))]
+        if marked:
+            at, answer = marked[0]
+            paragraphs = [_bare(answer)] if answer else _paragraphs(lines[at + 1 :])[:1]
+        if len(marked) > 1:
+            self.notes.append(f"several lines 'Answer:' below {question!r}; the first counts")
         if len(paragraphs) > 1:
             self.notes.append(f"several paragraphs below {question!r}; begin the answer with 'Answer:'")
         if paragraphs:
             self.answers.append((question, " ".join(paragraphs)))
 
-
-def _id_of(heading: str, questions: tuple[str, ...]) -> str:
-    """Return the question that a heading begins with, or "" for a heading of something else."""
-    folded = heading.strip("`*_ ").casefold()
-    fits = [q for q in questions if re.match(re.escape(q.casefold()) + r"(?![\w-])", folded)]
-    return max(fits, key=len, default="")
+    def handed(self, file: str) -> list[Handed]:
+        """Return what was handed in; a table may hold the answers of many."""
+        own = [Handed(self.name, tuple(self.answers), "", tuple(self.notes))] if self.answers else []
+        return [*own, *(h for t in self.tables for h in from_rows(list(enumerate(t, 1)), file))]
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
-    text = "\n".join(line.strip() for line in lines).strip()
-    return [" ".join(p.split()) for p in re.split(r"\n\n+", text)] if text else []
+    text = "\n".join(line.strip().removeprefix("> ") for line in lines).strip()
+    return [_bare(" ".join(p.split())) for p in re.split(r"\n\n+", text)] if text else []
+
+
+def _bare(text: str) -> str:
+    """Return text without links, plain tags of HTML and escapes of ``*`` and ``_``."""
+    return _ESCAPED.sub(r"\1", _LINK.sub(r"\1", text))
 
 
 def _plain(lines: list[str], questions: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Read lines ``id: answer``, ``id = answer`` and ``| id | answer |``."""
+    named = {q.casefold(): q for q in questions}
     out: list[tuple[str, str]] = []
     for line in lines:
-        head, colon, answer = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line).replace("：", ":").partition(":")
-        question = _id_of(head.strip("`*_ "), questions)
-        if colon and question and head.strip("`*_ ").casefold() == question.casefold():
-            out.append((question, answer.strip().strip("*").strip()))
+        if cells := _cells(line):
+            pairs = [(cells[0], cells[1])] if len(cells) > 1 else []
+        else:
+            bare = _MARKS.sub("", line, count=1).replace("：", ":")
+            pairs = [(head, answer) for head, mark, answer in (bare.partition(":"), bare.partition("=")) if mark]
+        found = ((named.get(head.strip("`*_ ").casefold()), answer) for head, answer in pairs)
+        out += [(question, _bare(answer).strip().strip("*").strip()) for question, answer in found if question][:1]
     return out
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip()
+    if not line.startswith("|"):
+        return []
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip("|"))]
+
+
+def _wide_tables(lines: list[str], questions: tuple[str, ...]) -> list[list[list[str]]]:
+    """Return the tables with a column a question, or a column of students, without the rule below the header."""
+    ids = {q.casefold() for q in questions}
+    tables: list[list[list[str]]] = [[]]
+    for line in lines:
+        if cells := _cells(line):
+            tables[-1] += [cells] if set("".join(cells)) - set(":- ") else []
+        elif tables[-1]:
+            tables.append([])
+    heads = [[cell.casefold() for cell in t[0]] if t else [] for t in tables]
+    return [
+        t for t, head in zip(tables, heads, strict=True) if ids & set(head[-1:] + head[1:]) or set(STUDENT) & set(head)
+    ]

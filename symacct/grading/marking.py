@@ -180,4 +180,5 @@ def points_of(question: Question, verdict: Verdict | None) -> float:
     if verdict.correct or verdict.other_convention in question.accept:
         return question.points
     reasons = [*verdict.mistakes[:1], *([verdict.other_convention] if verdict.other_convention else [])]
-    return question.points * max((question.partial.get(reason, 0) for reason in reasons), default=0)
+    share = max((question.partial.get(reason, 0) for reason in reasons), default=0)
+    return round(question.points * share, 6)  # a total is the sum of what is shown

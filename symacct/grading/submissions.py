@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -34,7 +35,7 @@ def read_submissions(
     ----------
     paths
         Files, and folders of files (not the folders in them). By the end of its name a file is CSV, JSON, Markdown or
-        TOML; of a folder other files are left out.
+        TOML; of a folder other files are left out, and `left_out` names them.
     questions
         The ids of the key.
     key
@@ -60,15 +61,34 @@ def read_submissions(
     return [_one(several) for _, several in sorted(by_student.items())]
 
 
+def left_out(paths: Iterable[str | Path]) -> list[str]:
+    """Return a line a folder that holds something which is not read, so that nobody's answers are lost in silence."""
+    folders = [(path, _inside(path)) for path in map(Path, paths) if _is_folder(path)]
+    others = [(path, [f.name for f in inside if f.suffix.lower() not in READERS]) for path, inside in folders]
+    return [f"in {str(path)!r} these are not read: {one_of(names)}" for path, names in others if names]
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(f for f in folder.iterdir() if not f.name.startswith("."))
+    except OSError as error:
+        msg = f"the folder {str(folder)!r} cannot be read: {error.strerror}"
+        raise FileError(msg) from None
+
+
 def _files(paths: Iterable[str | Path], apart: str | None) -> Iterator[Path]:
     for path in map(Path, paths):
         if not os.path.lexists(path):
             msg = f"there is nothing at {str(path)!r}"
             raise FileError(msg)
-        if not path.is_dir() or path.is_symlink():
+        if not _is_folder(path):
             yield path
             continue
-        inside = sorted(f for f in path.iterdir() if f.suffix.lower() in READERS and not f.name.startswith("."))
+        inside = [f for f in _inside(path) if f.suffix.lower() in READERS]
         inside = [f for f in inside if os.path.realpath(f) != apart]  # never raises, not for a loop of links
         if not inside:
             msg = f"no answers in {str(path)!r}: its files end in {one_of(READERS)}"
@@ -91,19 +111,26 @@ def _submissions(file: Path, questions: tuple[str, ...]) -> list[Submission]:
         return [Submission(own_name, {}, file.name, str(error))]
     if not handed:
         return [Submission(own_name, {}, file.name, f"{file.name} holds no answers")]
-    return [_known(h, h.student or own_name, file.name, questions) for h in handed]
+    return [_known(h, _plain_name(h.student) or own_name, file.name, questions) for h in handed]
+
+
+def _plain_name(name: str) -> str:
+    """Return a name with single blanks, and its letters in one of their two spellings."""
+    return unicodedata.normalize("NFC", " ".join(name.split()))[:SHOWN]
 
 
 def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]) -> Submission:
     """Keep the answers to the key's questions, and note the others; ids may differ in case and blanks."""
-    ids = {_folded(q): q for q in questions}
+    ids = {folded(q): q for q in questions}
     answers: dict[str, str] = {}
     strange: list[str] = []
     problem = handed.problem
     for name, answer in handed.answers:
-        question = ids.get(_folded(name))
+        question = ids.get(folded(name))
         if question is None:
             strange.append(name)
+        elif not answer.strip():
+            continue
         elif question in answers:
             problem = problem or f"the question {question!r} is answered twice"
         else:
@@ -113,7 +140,7 @@ def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]
     if problem and not problem.startswith(source):
         problem = f"{source}: {problem}"
     said = (*handed.notes[:MOST_NOTES], *_unknown(strange, questions))
-    return Submission(" ".join(student.split())[:SHOWN], {} if problem else answers, source, problem, said)
+    return Submission(student, {} if problem else answers, source, problem, said)
 
 
 def _unknown(names: list[str], questions: tuple[str, ...]) -> list[str]:
@@ -127,7 +154,8 @@ def _meant(name: str, questions: tuple[str, ...]) -> str:
     return nearest(name, questions)
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """Return an id as ids are compared: case and blanks do not count."""
     return "".join(name.split()).casefold()
 
 

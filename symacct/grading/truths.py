@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from symacct.answers.question import Question as Judged
 from symacct.answers.question import question_of
 from symacct.answers.truth import truth_of
 from symacct.api import account
-from symacct.errors import GraphError
 from symacct.grading.types import Question
-from symacct.graph import Graph
 from symacct.worked import account_of_file
 
 
@@ -37,14 +33,7 @@ def value_of(question: Question) -> Any:
         return text
     if kind == "pattern":
         return account(text, **options)
-    if ".py" in text:
-        return account_of_file(text, **options)
-    try:
-        graph = Graph.from_json(json.loads(Path(text).read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        msg = f"{Path(text).name} holds no graph: {error}"
-        raise GraphError(msg) from None
-    return account(graph, **options)
+    return account_of_file(text, **options)
 
 
 def judged_by(question: Question) -> Judged:

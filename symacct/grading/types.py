@@ -99,7 +99,7 @@ class Key:
     @property
     def points(self) -> float:
         """What can be got in all."""
-        return sum(q.points for q in self.questions)
+        return round(sum(q.points for q in self.questions), 6)
 
 
 class Submission(NamedTuple):
