@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from symacct.answers.chinese import ABOUT, SENTENCES, chinese
 from symacct.answers.types import Finding, Verdict
 from symacct.errors import ConventionError, nearest, one_of
 
@@ -149,8 +150,21 @@ def sentence(finding: Finding, lang: str = "en") -> str:
     """
     _check_language(lang)
     text = MISTAKES[finding.code]
-    about = f" ({finding.about})" if finding.code == "inverted" and finding.about else finding.about
+    about = chinese(finding.about, SENTENCES + ABOUT) if lang == "zh" else finding.about
+    about = f" ({about})" if finding.code == "inverted" and about else about
     return (text.zh if lang == "zh" else text.en).format(about=about)
+
+
+def spoken(text: str, lang: str) -> str:
+    """Return what reading or judging says in a language; its code says it in English.
+
+    Examples
+    --------
+    >>> spoken("batch is read as B", "zh")
+    '“batch”读作 B'
+
+    """
+    return chinese(text) if lang == "zh" else text
 
 
 def _check_language(lang: str) -> None:
@@ -173,12 +187,10 @@ def told(verdict: Verdict, lang: str = "en", most: int = 3) -> list[str]:
     """
     _check_language(lang)
     zh = lang == "zh"
-    shown = f"{'：' if zh else ': '}{verdict.counterexample}" if verdict.counterexample else ""
-    if zh and verdict.counterexample:
-        shown = shown.replace("at ", "取 ", 1).replace(", not ", "，应为 ")
     word = ("正确" if zh else "right") if verdict.correct else ("错误" if zh else "wrong")
-    lines = [word + ("" if verdict.correct else shown)]
-    lines += [verdict.problem] if verdict.problem else []
+    shown = spoken(str(verdict.counterexample), lang) if verdict.counterexample and not verdict.correct else ""
+    lines = [f"{word}{'：' if zh else ': '}{shown}" if shown else word]
+    lines += [spoken(verdict.problem, lang)] if verdict.problem else []
     lines += [sentence(f, lang) for f in verdict.findings[:most]]
     if verdict.other_convention:
         other = verdict.other_convention

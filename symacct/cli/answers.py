@@ -59,14 +59,14 @@ def check(
 ) -> None:
     """Tell whether an answer is right, with a counterexample and the likely mistake; exit code 1 if it is wrong."""
     from symacct.answers import check as compare
-    from symacct.answers.mistakes import told
+    from symacct.answers.mistakes import spoken, told
 
     named, growing, sizes = _pairs(symbols) or symbols, var.replace(",", " ").split() or None, _pairs(at) or None
     verdict = compare(
         *(answer, truth, named, mode, rtol, growing, sizes), unit=unit, quantity=of, show_derivation=show_derivation
     )
-    lines = [*told(verdict, lang), *(w.text for w in verdict.warnings)]
-    lines += [f"the truth: {verdict.truth}", *verdict.derivation] if show_derivation else []
+    lines = [*told(verdict, lang), *(spoken(w.text, lang) for w in verdict.warnings)]
+    lines += [spoken(line, lang) for line in (f"the truth: {verdict.truth}", *verdict.derivation) if show_derivation]
     emit(lambda: "\n".join(lines), verdict.to_json, as_json=json)
     if not verdict.correct:
         raise typer.Exit(1)

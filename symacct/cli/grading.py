@@ -53,6 +53,7 @@ def grade(
     """
     from symacct.grading import grade as grade_all
     from symacct.grading import read_key, read_submissions
+    from symacct.grading.submissions import left_out
     from symacct.grading.summary import to_text
 
     check_language(lang)
@@ -61,7 +62,7 @@ def grade(
         if answers or report or csv or gradescope:
             msg = "--lint tries the key alone; leave the answers and the reports out"
             raise FileError(msg)
-        _lint(read, as_json=json)
+        _lint(read, lang, as_json=json)
         return
     if not answers:
         msg = "no answers to grade: name a file or a folder, or try the key with --lint"
@@ -77,7 +78,7 @@ def grade(
     from symacct.grading.reports import to_json
 
     emit(lambda: to_text(read, graded, lang), lambda: to_json(read, graded, lang), as_json=json)
-    _complain(graded)
+    _complain(graded, left_out(answers), lang)
 
 
 def _write(key: Key, graded: list[Graded], reports: dict[str, Path], language: str) -> None:
@@ -87,31 +88,32 @@ def _write(key: Key, graded: list[Graded], reports: dict[str, Path], language: s
 
     forms: dict[str, Callable[[], str]] = {
         "html": lambda: to_html(key, graded, language),
-        "csv": lambda: to_csv(key, graded),
+        "csv": lambda: to_csv(key, graded, language),
         "gradescope": lambda: json_format.dumps(to_gradescope(key, graded, language), indent=2) + "\n",
     }
     write_all({path: forms[form]() for form, path in reports.items()})
 
 
-def _complain(graded: list[Graded]) -> None:
+def _complain(graded: list[Graded], others: list[str], language: str) -> None:
     from symacct.grading.display import visible
+    from symacct.grading.words import say, spoken
 
-    said = (g.submission for g in graded)
+    said = [g.submission for g in graded]
     lines = [line for s in said for line in (s.problem, *(f"{s.source}: {note}" for note in s.notes)) if line]
-    for line in dict.fromkeys(lines):  # a column that the key lacks is one of every student
-        sys.stderr.write(f"symacct: {visible(line)}\n")
-    if not any(s.answers for s in (g.submission for g in graded)):
-        sys.stderr.write("symacct: nothing here answers a question of the key; is this what was handed in?\n")
+    for line in dict.fromkeys((*lines, *others)):  # a column that the key lacks is one of every student
+        sys.stderr.write(f"symacct: {visible(spoken(line, language))}\n")
+    if not any(s.answers for s in said):
+        sys.stderr.write(f"symacct: {say('nothing', language)}\n")
         raise typer.Exit(2)
 
 
-def _lint(key: Key, *, as_json: bool) -> None:
+def _lint(key: Key, language: str, *, as_json: bool) -> None:
     from symacct.grading import lint as lint_key
     from symacct.grading.summary import lint_text
 
     linted = lint_key(key)
     emit(
-        lambda: lint_text(key, linted),
+        lambda: lint_text(key, linted, language),
         lambda: {"tried": linted.tried, "complaints": [c._asdict() for c in linted.complaints]},
         as_json=as_json,
     )

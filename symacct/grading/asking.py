@@ -10,7 +10,7 @@ from symacct.grading.marking import judge_safely, points_of
 from symacct.grading.remarks import outcome, remarks
 from symacct.grading.truths import judged_by
 from symacct.grading.types import Graded, Key, Mark, Question, Submission, in_language
-from symacct.grading.words import label, say
+from symacct.grading.words import label, say, spoken
 
 
 def ask(key: Key, read: Callable[[], str], write: Callable[[str], None], language: str = "en") -> Graded:
@@ -79,7 +79,7 @@ def _attempts(
         elif typed in ("=", "＝"):
             write(label("truth", language, judged.truth.text))
             for line in judged.truth.derivation:
-                write(f"  {line}")
+                write(f"  {spoken(line, language)}")
             return
         else:
             verdict = judge_safely(typed, judged)

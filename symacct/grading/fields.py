@@ -97,8 +97,7 @@ class Fields:
     def _number(self, name: str, value: Any, low: float, high: float) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             self.fail(name, f"{name!r} is a number, not {_kind(value)}")
-        value = value if isinstance(value, int) else float(value)
-        if not low <= value <= high:
+        if not low <= (value if isinstance(value, int) else float(value)) <= high:
             self.fail(name, f"{name!r} is from {low:,} to {high:,}, not {str(value)[:40]}")
         return float(value)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from symacct.accounting import Account
 from symacct.answers import Verdict
 from symacct.answers.question import Question as Judged
-from symacct.answers.reading import names_in
 from symacct.answers.text.units import read_unit
+from symacct.answers.trees import names_in
 from symacct.grading.marking import judge_safely
 from symacct.grading.truths import judged_by, value_of
 from symacct.grading.types import Key, Question

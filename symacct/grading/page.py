@@ -12,7 +12,7 @@ from symacct.answers.mistakes import sentence
 from symacct.grading.display import number, visible
 from symacct.grading.remarks import outcome, remarks
 from symacct.grading.types import Graded, Key, Question, in_language
-from symacct.grading.words import label, say
+from symacct.grading.words import label, say, spoken
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #1d1d1f; }
@@ -106,8 +106,8 @@ def _student(key: Key, graded: Graded, place: int, language: str) -> Iterator[st
     head = f"{_text(submission.student)}: {number(graded.points)} / {number(key.points)}"
     yield f'<details id="s{place}"><summary>{head} <small class="none">{_text(submission.source)}</small></summary>'
     if submission.problem:
-        yield f'<p class="problem">{_text(label("problem", language, submission.problem))}</p>'
-    yield from (f"<p>{_text(label('note', language, note))}</p>" for note in submission.notes)
+        yield f'<p class="problem">{_text(label("problem", language, spoken(submission.problem, language)))}</p>'
+    yield from (f"<p>{_text(label('note', language, spoken(note, language)))}</p>" for note in submission.notes)
     if not submission.problem:
         yield "<table>"
         for j, question in enumerate(key.questions):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symacct.answers import Counterexample, Warned
+from symacct.answers import Counterexample
 from symacct.answers.mistakes import sentence
 from symacct.answers.types import shown
 from symacct.grading.display import visible
 from symacct.grading.types import Mark, Question
-from symacct.grading.words import NOTES_ZH, label, say
+from symacct.grading.words import label, say, spoken
 
 MOST_MISTAKES = 1
 
@@ -41,9 +41,8 @@ def remarks(question: Question, mark: Mark, language: str) -> Sequence[str]:
         if verdict.counterexample:
             lines.append(label("counterexample", language, counterexample(verdict.counterexample, language)))
     if verdict.problem:
-        lines.append(verdict.problem.partition("\n")[0])
-    text = verdict.reading.text if verdict.reading else ""
-    lines += [label("note", language, _noted(warned, text, language)) for warned in verdict.warnings]
+        lines.append(spoken(verdict.problem.partition("\n")[0], language))
+    lines += [label("note", language, spoken(warned.text, language)) for warned in verdict.warnings]
     return tuple(dict.fromkeys(visible(line) for line in lines))
 
 
@@ -52,12 +51,6 @@ def counterexample(found: Counterexample, language: str) -> str:
     at = ", ".join(f"{name}={shown(size)}" for name, size in found.sizes.items())
     word = "counterexample_at" if at else "counterexample_value"
     return say(word, language, at, shown(found.answer), shown(found.truth))
-
-
-def _noted(warned: Warned, text: str, language: str) -> str:
-    if language == "zh" and warned.code in NOTES_ZH:
-        return NOTES_ZH[warned.code].format(text[warned.start : warned.end])
-    return warned.text
 
 
 def _plain(formula: str) -> str:

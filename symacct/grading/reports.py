@@ -10,6 +10,7 @@ from typing import Any
 from symacct.grading.display import cell, number, visible
 from symacct.grading.remarks import outcome, remarks
 from symacct.grading.types import Graded, Key, in_language
+from symacct.grading.words import spoken
 
 
 def to_json(key: Key, graded: Sequence[Graded], language: str = "en") -> dict[str, Any]:
@@ -22,8 +23,8 @@ def to_json(key: Key, graded: Sequence[Graded], language: str = "en") -> dict[st
                 "student": g.submission.student,
                 "source": g.submission.source,
                 "points": g.points,
-                "problem": g.submission.problem,
-                "notes": list(g.submission.notes),
+                "problem": spoken(g.submission.problem, language),
+                "notes": [spoken(note, language) for note in g.submission.notes],
                 "questions": [
                     {
                         "id": mark.question,
@@ -41,7 +42,7 @@ def to_json(key: Key, graded: Sequence[Graded], language: str = "en") -> dict[st
     }
 
 
-def to_csv(key: Key, graded: Sequence[Graded]) -> str:
+def to_csv(key: Key, graded: Sequence[Graded], language: str = "en") -> str:
     """Return a row a student: points in all and by question; begins with a mark by which Excel knows UTF-8.
 
     A cell that a spreadsheet would compute (``=...``, ``+...``, ``-...``, ``@...``) begins with ``'``.
@@ -51,7 +52,8 @@ def to_csv(key: Key, graded: Sequence[Graded]) -> str:
     writer.writerow(["student", "points", "out_of", *(cell(q.id) for q in key.questions), "problem", "source"])
     for g in graded:
         points = [number(mark.points) if mark.answer is not None else "" for mark in g.marks]
-        who, problem, source = (cell(t) for t in (g.submission.student, g.submission.problem, g.submission.source))
+        problem = spoken(g.submission.problem, language)
+        who, problem, source = (cell(t) for t in (g.submission.student, problem, g.submission.source))
         writer.writerow([who, number(g.points), number(key.points), *points, problem, source])
     return "\ufeff" + out.getvalue()
 
@@ -81,7 +83,7 @@ def _results(key: Key, graded: Graded, language: str) -> dict[str, Any]:
         }
         for at, (question, mark) in enumerate(zip(key.questions, graded.marks, strict=True), 1)
     ]
-    said = [graded.submission.problem, *graded.submission.notes]
+    said = [spoken(line, language) for line in (graded.submission.problem, *graded.submission.notes)]
     return {
         "score": graded.points,
         "output": "\n".join(visible(line) for line in said if line),

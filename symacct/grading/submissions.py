@@ -136,7 +136,7 @@ def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]
         else:
             answers[question] = answer
     if not answers and not problem:
-        problem = "none of the key's questions is answered; they are " + one_of(questions)
+        problem = f"none of the key's questions is answered; they are {one_of(questions)}"
     if problem and not problem.startswith(source):
         problem = f"{source}: {problem}"
     said = (*handed.notes[:MOST_NOTES], *_unknown(strange, questions))

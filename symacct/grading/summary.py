@@ -9,7 +9,7 @@ from symacct.grading.display import number, visible
 from symacct.grading.lint import Linted
 from symacct.grading.remarks import outcome, remarks
 from symacct.grading.types import Graded, Key, in_language
-from symacct.grading.words import headed, say
+from symacct.grading.words import headed, say, spoken
 from symacct.show import table
 
 NARROW = 24
@@ -46,10 +46,12 @@ def _one(key: Key, graded: Graded, language: str) -> list[str]:
     return lines
 
 
-def lint_text(key: Key, linted: Linted) -> str:
+def lint_text(key: Key, linted: Linted, language: str = "en") -> str:
     """Return what a key says of itself and does not hold, a line each with its place."""
-    file = Path(key.file).name
-    lines = [f"{file}, line {c.line} ({c.question}): {visible(c.text)}" for c in linted.complaints]
-    count = len(linted.complaints)
-    end = f"{file}: {len(key.questions)} questions, {linted.tried} statements tried, "
-    return "\n".join([*lines, end + (f"{count} do not hold" if count else "all hold")])
+    file, count = Path(key.file).name, len(linted.complaints)
+    lines = [
+        headed(say("at_line", language, file, c.line, c.question), language, visible(spoken(c.text, language)))
+        for c in linted.complaints
+    ]
+    end = say("do_not_hold" if count else "all_hold", language, file, len(key.questions), linted.tried, count)
+    return "\n".join([*lines, end])

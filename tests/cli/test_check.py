@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -30,7 +31,9 @@ def test_modes_and_given_sizes(run) -> None:
 def test_chinese(run) -> None:
     out = run("check", "BDK", "2*B*D*K", "--lang", "zh").out
     assert out.startswith("错误")
-    assert "B=2, D=3, K=5: 30" in out
+    assert "当 B=2, D=3, K=5 时得 30，应为 60" in out
+    ran = run("check", "2BDK(", "b d, d k -> b k", "--lang", "zh", "--show-derivation")
+    assert not set(re.findall("[a-z]{4,}", ran.out)) - {"exact"}
 
 
 def test_the_derivation_is_printed_when_asked_for(run) -> None:

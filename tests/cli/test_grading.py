@@ -33,10 +33,19 @@ def test_a_class_is_graded_and_reported(run, folder: Path) -> None:
 
 
 def test_the_key_beside_the_answers_is_no_answer(run, folder: Path) -> None:
+    (folder / "notes.pdf").write_bytes(b"%PDF")
     (folder / "all.csv").write_text("student,matmul,email\nzoe,2BDK,z@z\nyan,BDK,y@y\n", encoding="utf-8")
     ran = run("grade", "key.toml", ".", "--json")
     assert [s["student"] for s in json.loads(ran.out)["students"]] == ["yan", "zoe"]
-    assert ran.err == "symacct: all.csv: the key has no question 'email'.\n"
+    assert ran.err.splitlines() == [
+        "symacct: all.csv: the key has no question 'email'.",
+        "symacct: in '.' these are not read: answers, notes.pdf",
+    ]
+    ran = run("grade", "key.toml", ".", "--json", "--lang", "zh")
+    assert ran.err.splitlines() == [
+        "symacct: all.csv：没有题目“email”",
+        "symacct: 文件夹“.”中以下各项未读取：answers, notes.pdf",
+    ]
 
 
 @pytest.mark.usefixtures("folder")
@@ -107,11 +116,16 @@ def test_a_report_takes_the_place_of_an_older_one(run, folder: Path) -> None:
 
 def test_lint(run, folder: Path) -> None:
     ran = run("grade", "--lint", "key.toml")
-    assert (ran.code, ran.out) == (0, "key.toml: 2 questions, 13 statements tried, all hold\n")
+    assert (ran.code, ran.out) == (0, "key.toml: 2 questions, 11 statements tried, all hold\n")
+    assert run("grade", "--lint", "key.toml", "--lang", "zh").out == "key.toml：2 道题，检验 11 条陈述，全部成立\n"
     (folder / "key.toml").write_text(KEY.replace('right = ["2BDK"', 'right = ["2BDK + 1"'), encoding="utf-8")
     ran = run("grade", "--lint", "key.toml")
     assert ran.code == 2
     assert "key.toml, line 3 (matmul): the right form '2BDK + 1' is rejected" in ran.out
+    assert (
+        "key.toml 第 3 行（matmul）：正确写法“2BDK + 1”被判为错误"
+        in run("grade", "--lint", "key.toml", "--lang", "zh").out
+    )
     assert json.loads(run("grade", "--lint", "key.toml", "--json").out)["complaints"][0]["line"] == 3
 
 
@@ -137,3 +151,4 @@ def test_where_nothing_is_answered_the_exit_code_is_2(run, tmp_path: Path, name:
     assert ran.code == 2
     assert name in ran.err
     assert "nothing here answers a question of the key" in ran.err
+    assert "这里没有回答任何题目" in run("grade", str(key), str(file), "--lang", "zh").err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -42,6 +43,20 @@ def test_a_key_is_read(key: Key) -> None:
         ("points = 4", "tolerance = 3", 6, "'tolerance' is from 0 to 0.5, not 3"),
         ('id = "matmul"', "", 3, "this question has no 'id'"),
         ('id = "matmul"', 'id = ""', 4, "an id has 1 to 60 printable characters"),
+        ('id = "square"', 'id = "Mat Mul"', 21, "the id 'Mat Mul' is taken by the question of line 3"),
+        ('id = "matmul"', 'id = "Student"', 4, "'Student' is no id: in files of answers it means something else"),
+        ("points = 4", f"points = {'9' * 400}", 6, "'points' is from 0 to 1,000,000, not 9999"),
+        ("points = 4", "points = 1e400", 6, "'points' is from 0 to 1,000,000, not 1E"),
+        ('symbols = { n = "side" }', 'symbols = { n = "side", "a b" = "x" }', 23, "'a b' in 'symbols' is no name"),
+        ('symbols = { n = "side" }', 'symbols = { n = "side", "" = "x" }', 23, "'' in 'symbols' is no name"),
+        ('symbols = { n = "side" }', 'symbols = ["n", "n"]', 23, "'n' stands twice in 'symbols'"),
+        ('"Arithmetic intensity of a square product in bf16?"', '" "', 22, "'prompt' is a text"),
+        ('"Arithmetic intensity of a square product in bf16?"', "{}", 22, "'prompt' is a text"),
+        ('formula = "2*B*D*K"', 'graph = "/etc/passwd"', 8, "a graph is a file that ends in .py or .json"),
+        ('formula = "2*B*D*K"', 'graph = "/dev/zero"', 8, "a graph is a file that ends in .py or .json"),
+        ('formula = "2*B*D*K"', 'graph = "pipe.json"', 8, "pipe.json holds no graph: it is no file"),
+        ('formula = "2*B*D*K"', f'graph = "{"a" * 5000}.json"', 8, "holds no graph"),
+        ('formula = "2*B*D*K"', 'graph = "../../none.py"', 8, "there is no file"),
         ('id = "square"', 'id = "matmul"', 21, "the id 'matmul' is taken by the question of line 3"),
         ('formula = "2*B*D*K"', 'formula = "2*B*D*Q"', 8, "the truth does not read: .*Q"),
         ('formula = "2*B*D*K"', 'formula = "2*(B*D"', 8, "the truth does not read"),
@@ -68,6 +83,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     assert old in KEY
     file = tmp_path / "key.toml"
     file.write_text(KEY.replace(old, new, 1), encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(KeyFileError, match=said) as wrong:
         read_key(file)
     assert re.match(r"key\.toml, line (\d+): ", str(wrong.value))[1] == str(line)

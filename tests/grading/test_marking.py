@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from symacct.answers import Verdict
 from symacct.grading import Key, Submission, grade, lint, marking, read_key
 from symacct.grading.marking import judge_safely, points_of
+from symacct.grading.reports import to_gradescope
 from symacct.grading.truths import judged_by
 from tests.grading.conftest import KEY
 
@@ -92,11 +94,30 @@ def test_partial_credit_is_for_the_likeliest_mistake(key: Key) -> None:
     assert points_of(question, judge_safely("2BK", judged)) == 0
 
 
+def test_a_total_is_the_sum_of_what_is_shown(key: Key) -> None:
+    thirds = replace(key.questions[0], points=1, partial={"macs_for_flops": 1 / 3})
+    three = replace(key, questions=tuple(replace(thirds, id=f"q{i}") for i in range(3)))
+    (graded,) = grade(three, [Submission("a", {f"q{i}": "BDK" for i in range(3)}, "a.md")])
+    results = to_gradescope(three, [graded])
+    assert results["score"] == graded.points == pytest.approx(sum(t["score"] for t in results["tests"]), abs=1e-12)
+    assert [t["score"] for t in results["tests"]] == [0.333333] * 3
+    tenths = replace(key, questions=tuple(replace(thirds, id=f"q{i}", points=0.1) for i in range(3)))
+    assert tenths.points == 0.3
+
+
 class TestLint:
     def test_a_key_that_holds(self, key: Key) -> None:
         linted = lint(key)
         assert linted.complaints == ()
-        assert linted.tried == 13
+        assert linted.tried == 11
+
+    def test_a_right_form_may_be_right_under_an_accepted_convention(self, tmp_path) -> None:
+        text = KEY.replace('accept = ["exact"]', 'accept = ["exact"]\nright = ["n/3 - 1/6"]')
+        (tmp_path / "key.toml").write_text(text, encoding="utf-8")
+        assert lint(read_key(tmp_path / "key.toml")).complaints == ()
+        (tmp_path / "key.toml").write_text(text.replace('accept = ["exact"]\n', ""), encoding="utf-8")
+        (complaint,) = lint(read_key(tmp_path / "key.toml")).complaints
+        assert complaint.text.startswith("the right form 'n/3 - 1/6' is rejected")
 
     @pytest.mark.parametrize(
         ("old", "new", "said"),
@@ -122,6 +143,13 @@ class TestLint:
             ),
             ('exact = "B*K*(2*D - 1)"', 'exact = "B*K*2*D"', "'B*K*2*D', right under 'exact', is the truth itself"),
             ('K = "outputs" }', 'K = "outputs", H = "heads" }', "the symbol 'H' stands in no truth and in no form"),
+            ('K = "outputs" }', 'K = "outputs", D2 = "x" }', "the symbol 'D2' stands in no truth and in no form"),
+            ('unit = "FLOPs"', 'unit = "flopz"', "the unit 'flopz' is not known"),
+            (
+                'conventions = { exact = "B*K*(2*D - 1)" }',
+                'accept = ["mac"]\nconventions = { mac = "B*D*K" }',
+                "the wrong form 'B*D*K' is accepted (mac)",
+            ),
         ],
     )
     def test_what_does_not_hold(self, tmp_path, old: str, new: str, said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -94,7 +95,31 @@ def test_what_the_reader_notices_is_told_in_both_languages(key: Key) -> None:
     noted = [w for g in graded for w in g.marks[0].verdict.warnings]
     assert noted
     assert all(f"note: {w.text}" in english for w in noted)
-    assert "注意：“rows”按题目中的符号理解" in chinese
+    assert "注意：“rows”读作 B (rows)" in chinese
+
+
+def test_a_report_in_chinese_has_no_english_but_what_people_wrote(key: Key) -> None:
+    handed_in = [
+        Submission("甲", {"matmul": "2*B*(", "square": "foo"}, "1.md", "", ("the key has no question 'x'.",)),
+        Submission("乙", {}, "2.md", "2.md is binary, not text"),
+        Submission("丙", {"matmul": "BDK", "square": "9**9**9"}, "3.md"),
+    ]
+    done = grade(key, handed_in)
+    html = to_html(key, done, "zh")
+    page, data, results = Page(html), to_json(key, done, "zh"), to_gradescope(key, done, "zh")
+    said = [
+        *data["students"][1]["notes"],
+        *(line for s in data["students"] for q in s["questions"] for line in q["remarks"]),
+    ]
+    said += [data["students"][2]["problem"], results["甲"]["output"], to_csv(key, done, "zh"), to_text(key, done, "zh")]
+    said += re.findall(r">([^<]*)<", html.partition("</style>")[2])
+    kept = {"foo", "matmul", "square", "student", "points", "out", "problem", "source", "BDK", "mac", "MAC"}
+    prompt = "Arithmetic intensity of a square product in bf16?"
+    for text in said:
+        assert set(re.findall(r"[A-Za-z]{3,}", text.replace(prompt, ""))) <= kept, text
+    assert "2.md 是二进制文件，不是文本" in page.text
+    assert "没有题目“x”" in page.text
+    assert "无法读取答案：数值过大，无法计算" in page.text
 
 
 def test_the_right_answer_is_not_told(key: Key) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from symacct.errors import FileError
 from symacct.grading import read_submissions
+from symacct.grading.submissions import left_out
 
 IDS = ("matmul", "square")
 
@@ -40,6 +41,31 @@ def read(folder: Path) -> dict[str, dict[str, str]]:
         ("alice.md", "## matmul\nEach term is two.\n\n**Answer:** 2BDK\n\n## square\nSo it is so.\n\nAnswer:\n\nn/3\n"),
         ("x.md", "Name: alice\n\n- matmul: 2BDK\n- square: n/3\n"),
         ("x.md", "# 学生：alice\n## matmul\n```\n2BDK\n```\n## square\n答案：n/3"),
+        ("x.toml", 'Student = "alice"\nmatmul = "2BDK"\nsquare = "n/3"'),
+        ("alice.json", '[{"question": "matmul", "answer": "2BDK"}, {"Question": "square", "Answer": "n/3"}]'),
+        (
+            "x.json",
+            '{"Name": "alice", "answers": [{"id": "matmul", "answer": "2BDK"}, {"id": "square", "answer": "n/3"}]}',
+        ),
+        ("x.json", '{"students": [{"student": "alice", "matmul": "2BDK", "square": "n/3", "step": null}]}'),
+        ("x.csv", "sep=;\nName;Question;Answer\nalice;matmul;2BDK\nalice;square;n/3\n"),
+        ("x.csv", "student,matmul,square,,\nalice,2BDK,n/3,,\n"),
+        ("alice.md", "| Question | Answer |\n|---|---|\n| matmul | 2BDK |\n| `square` | n/3 |\n"),
+        ("x.md", "| Student | matmul | square |\n|:--|:-:|--:|\n| alice | 2BDK | n/3 |\n"),
+        ("alice.md", "| matmul | square |\n|---|---|\n| 2BDK | n/3 |\n"),
+        ("alice.md", "**matmul**\n\n2BDK\n\nsquare\n------\nn/3\n"),
+        ("alice.md", "## 1. matmul\n2BDK\n\n---\n## Question square:\n> n/3\n***\n"),
+        (
+            "alice.md",
+            "## [matmul](https://x.org)\n2BDK\n## `square`\n<!-- here:\n## matmul\n-->\n[n/3](https://y.org)\n",
+        ),
+        ("alice.md", "## matmul\n### Derivation\nmuch\n### Answer\n2BDK\n## square\nmuch\n## Answer: n/3\n"),
+        ("alice.md", "- [x] matmul: 2BDK\n* square = <b>n/3</b>\n"),
+        ("x.md", "---\nstudent: alice\n---\n## matmul\n2BDK\n## square\n**Answer: n/3**\n"),
+        (
+            "x.md",
+            "- **Name:** alice\n\n## matmul – FLOPs\n2BDK\n## square (intensity)\n$$\nn/3\n$$\n".replace("$$\n", ""),
+        ),
         ("x.markdown", "# Student: alice\n1. matmul: 2BDK\n2. square：n/3"),
     ],
 )
@@ -76,6 +102,70 @@ def test_several_paragraphs_are_kept_with_a_note(handed_in) -> None:
     assert found.notes == ("several paragraphs below 'matmul'; begin the answer with 'Answer:'",)
 
 
+def test_two_marked_answers_are_noted(handed_in) -> None:
+    (found,) = read_submissions([handed_in("a.md", "## matmul\nAnswer: one\n\nAnswer: two\n")], IDS)
+    assert found.answers == {"matmul": "one"}
+    assert found.notes == ("several lines 'Answer:' below 'matmul'; the first counts",)
+
+
+def test_what_stands_in_a_section_is_no_table_of_answers(handed_in) -> None:
+    table = "| matmul | square |\n|---|---|\n| a | b |\n"
+    assert read(handed_in("a.md", f"## matmul\n{table}\nAnswer: 2BDK\n")) == {"a": {"matmul": "2BDK"}}
+
+
+def test_escapes_of_markdown_are_no_part_of_a_formula(handed_in) -> None:
+    folder = handed_in("a.md", "## matmul\n2\\*B\\*d\\_ff\n## square\n2*B*(K+1)[D](K)\n")
+    assert read(folder) == {"a": {"matmul": "2*B*d_ff", "square": "2*B*(K+1)[D](K)"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Square root of all evil\n\nInstall it.\n",
+        "## Matmul benchmarks\n\n    pip install it\n",
+        "# The matmul\nx\n",
+        "A matmul: is a product.\n",
+        "##matmul\nx\n",
+    ],
+)
+def test_prose_is_no_answer(handed_in, text: str) -> None:
+    (found,) = read_submissions([handed_in("README.md", text)], IDS)
+    assert found.problem == "README.md holds no answers"
+
+
+def test_nothing_and_blanks_are_no_answer(handed_in) -> None:
+    handed_in("a.json", '{"matmul": null, "square": "x"}')
+    handed_in("b.toml", "matmul = '  '\nsquare = 'x'")
+    handed_in("c.csv", "question,answer\nmatmul,\nsquare,x\n")
+    assert read(handed_in("d.md", "matmul:\nsquare: x\n")) == {name: {"square": "x"} for name in "abcd"}
+
+
+def test_one_name_in_two_spellings_of_its_letters(handed_in) -> None:
+    folder = handed_in(
+        "all.json", json.dumps({"Zo\u00eb": {"matmul": "a"}, "Zoe\u0308": {"matmul": "b"}, " ": {"matmul": "c"}})
+    )
+    found = {s.student: s.problem for s in read_submissions([folder], IDS)}
+    assert found == {"Zo\u00eb": "'Zo\u00eb' handed in 2 times (all.json); leave one", "all": ""}
+
+
+def test_what_is_not_read_is_named(handed_in, tmp_path: Path, monkeypatch) -> None:
+    folder = handed_in(*GOOD)
+    for name in ("alice.pdf", "bob.zip", ".hidden", "notes"):
+        handed_in(name, "x")
+    (folder / "carol").mkdir()
+    assert left_out([folder, folder / "zoe.toml"]) == [
+        f"in {str(folder)!r} these are not read: alice.pdf, bob.zip, carol, notes"
+    ]
+    assert left_out([tmp_path / "none"]) == []
+
+    def refused(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(FileError, match=r"the folder .* cannot be read: Permission denied"):
+        read_submissions([folder], IDS)
+
+
 def test_headings_that_only_begin_alike(handed_in) -> None:
     folder = handed_in("a.md", "## matmul2\nx\n## matmul-b\ny\n## matmul, first\nz\n")
     assert read(folder) == {"a": {"matmul": "z"}}
@@ -88,6 +178,12 @@ def test_headings_that_only_begin_alike(handed_in) -> None:
         ("a.md", "## matmul" + " " * 500_000 + "#" * 500_000 + "x\n" + "*" * 500_000 + ":" + " " * 500_000),
         ("a.md", "## matmul\nAnswer" + " " * 500_000 + "x\n" + "- " * 500_000 + "\n" + "name" + " " * 500_000),
         ("a.md", "\n" * 99_000 + "x\n- matmul:y"),
+        ("a.md", "# matmul\n" + "## x\n" * 90_000),
+        ("a.md", "|" * 3_900_000),
+        ("a.md", "| matmul | square |\n" + "|a|b|\n" * 90_000),
+        ("a.md", "<!--" * 900_000),
+        ("a.md", "**" + "*" * 3_900_000 + "\n" + "> " * 1_900_000),
+        ("a.md", "[" * 1_900_000 + "](http:" * 200_000),
         ("a.json", '{"matmul": "x", ' + ", ".join(f'"question {i}": ""' for i in range(50_000)) + "}"),
         ("a.toml", 'matmul = "x"\n' + "a".ljust(19_000) + "= 1\n" + "b . " * 5 + "c = 1\n"),
         ("a.csv", "question,answer\n" + "x,y\n" * 400_000),
