@@ -16,7 +16,7 @@ def amount(what: str, given: Any, unit: str) -> Expr:
     Raises
     ------
     SizeError
-        For nothing, or less.
+        For nothing, or less; for a part of something that is counted.
 
     Examples
     --------
@@ -37,5 +37,8 @@ def amount(what: str, given: Any, unit: str) -> Expr:
     exact = Fraction(str(value)) if isinstance(value, float) else value
     if exact <= 0:
         msg = f"{what} is {given!r}; it must be more than nothing"
+        raise SizeError(msg)
+    if unit != "B" and exact.denominator != 1:
+        msg = f"{what} is {given!r}; it is a count, a whole number"
         raise SizeError(msg)
     return exact

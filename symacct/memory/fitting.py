@@ -59,6 +59,11 @@ class Fit:
         return "upper bound" if self.unknown == "parameters" else "lower bound"
 
     @property
+    def left_out(self) -> str:
+        """What comes besides, in words."""
+        return f"copies that weights are cast to, {LEFT_OUT}" if self.rates.cast else LEFT_OUT
+
+    @property
     def _whole(self) -> Expr:
         if isinstance(self.expr, Poly):
             return self.expr
@@ -75,7 +80,7 @@ class Fit:
             f"  {', '.join(told(what, side) for what, side in self.given)}",
             f"  {rates.optimizer.name} under {rates.policy.name}: {sums} = {rates.total} bytes a parameter",
             f"  divided among the devices: {one_of(divided)} (stage {self.stage})",
-            f"  not in it: {LEFT_OUT}",
+            f"  not in it: {self.left_out}",
         ]
         if self.binary is not None:
             lines.append(f"  with GiB for GB: {most} {told(self.unknown, self.binary._whole)}")  # noqa: SLF001 # of its own kind
@@ -93,7 +98,7 @@ class Fit:
             "given": {what: to_json(side) for what, side in self.given},
             "stage": self.stage,
             "bytes_per_parameter": self.rates.to_json(),
-            "left_out": LEFT_OUT,
+            "left_out": self.left_out,
             "with_gib": None if self.binary is None else to_json(self.binary._whole),  # noqa: SLF001 # likewise
         }
 

@@ -49,6 +49,8 @@ class Largest:
         them is the bound.
     peak
         What takes the most at the largest size.
+    conditions
+        Where other sizes are names: from how many turns of repeats on the forms hold.
     """
 
     axis: str
@@ -56,12 +58,14 @@ class Largest:
     value: int | None
     forms: tuple[Sympy, ...] = ()
     peak: str = ""
+    conditions: tuple[Condition, ...] = ()
 
     def __str__(self) -> str:
         """Print as a sentence."""
         into = f"{self.memory} bytes" if isinstance(self.memory, Poly) else str(Quantity(self.memory, "B"))
         if self.value is None:
-            return f"{self.axis} <= {' and '.join(map(str, self.forms))} in {into}"
+            where = f", where {one_of(map(str, self.conditions))}" if self.conditions else ""
+            return f"{self.axis} <= {' and '.join(map(str, self.forms))} in {into}{where}"
         if not self.value:
             return f"not even {self.axis} = 1 fits into {into}: {self.peak}"
         return f"{self.axis} <= {self.value:,} in {into}; the most is alive in {self.peak}"
@@ -76,6 +80,7 @@ class Largest:
             "value": self.value,
             "forms": [str(form) for form in self.forms],
             "peak": self.peak,
+            "conditions": [str(c) for c in self.conditions],
         }
 
 
@@ -91,7 +96,8 @@ def largest(
     most = amount("memory", memory, "B")
     left = [x for x in ledger.names if x != n and isinstance(given.get(x, _NAME), Poly)]
     if left or isinstance(most, Poly):
-        return Largest(n, most, None, _forms(ledger, n, most, given))
+        ledger = ledger.with_turns(given)
+        return Largest(n, most, None, _forms(ledger, n, most, given), "", ledger.conditions_at(given))
     numbers = {x: int(size) for x, size in given.items()}  # type: ignore[arg-type]
     value, peak = _largest(ledger, n, most, numbers)
     return Largest(n, most, value, (), peak)

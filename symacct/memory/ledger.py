@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from symacct.accounting.walk import names_of
 from symacct.errors import one_of
-from symacct.expr import Expr, add, evaluate, names_in, to_json, to_sympy, to_text
+from symacct.expr import Expr, add, names_in, substitute, to_json, to_sympy, to_text
 from symacct.graph import Condition
 from symacct.memory.alive import Apart, Label, Path
 from symacct.memory.candidates import Held, Moment, Walks, undominated
@@ -62,10 +62,10 @@ class Ledger:
         """The sizes that are still names, in alphabetical order."""
         return tuple(sorted({*names_of(self.step.graph), *names_in(self.step.micro_batches)}))
 
-    def with_turns(self, sizes: Mapping[str, int]) -> Ledger:
+    def with_turns(self, sizes: Mapping[str, Any]) -> Ledger:
         """Return the ledger in which repeats with too few turns for the forms, at these sizes, are written out."""
-        free = {n: int(evaluate(n, sizes)) for n in self.walks.free}
-        few = {n: turns for n, turns in free.items() if turns < self.walks.few[n]}
+        free = {n: substitute(n, sizes) for n in self.walks.free}
+        few = {n: turns for n, turns in free.items() if isinstance(turns, int) and turns < self.walks.few[n]}
         return replace(self, turns=few) if few else self
 
     @cached_property
@@ -147,8 +147,13 @@ class Ledger:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """From how many turns on the forms hold."""
+        return self.conditions_at({})
+
+    def conditions_at(self, sizes: Mapping[str, Any]) -> tuple[Condition, ...]:
+        """Return from how many turns on the forms hold, with sizes put in, where that is not decided."""
         few = self.walks.few
-        return tuple(Condition("at_least", n, few[n]) for n in self.walks.free if not isinstance(n, int))
+        found = [Condition("at_least", substitute(n, sizes), few[n]) for n in self.walks.free if not isinstance(n, int)]
+        return tuple(c for c in found if not c.holds)
 
     def at(self, *, sizes: Mapping[str, Any] | None = None, **axes: Any) -> MemoryFigures:
         """Return the numbers at given sizes: the peak, where it is, and what is alive there."""

@@ -115,12 +115,19 @@ def test_each_side_of_the_inequality():
         ({"devices": 8, "memory": "80 GB", "stage": 4}, ConventionError, "stage 4"),
         ({"devices": 0, "memory": "80 GB"}, SizeError, "more than nothing"),
         ({"devices": 8, "memory": "80 TFLOP"}, MixedUnitsError, "FLOP"),
+        ({"devices": 2.5, "memory": "80 GB"}, SizeError, "a whole number"),
+        ({"parameters": "0.5", "memory": "80 GB"}, SizeError, "a whole number"),
         ({"parameters": "70B", "memory": "80 GB", "stage": 0}, InconclusiveError, "no number of devices"),
     ],
 )
 def test_what_cannot_be_asked(given, error, why):
     with pytest.raises(error, match=why):
         sa.fit(**given)
+
+
+def test_what_a_bound_leaves_out_is_said():
+    assert "copies that weights are cast to" in str(sa.fit(devices=8, memory="80 GB", policy="amp"))
+    assert "copies" not in sa.fit(devices=8, memory="80 GB").to_json()["left_out"]
 
 
 def test_json_of_a_bound():
