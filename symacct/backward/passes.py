@@ -45,7 +45,10 @@ def propagate(builder: Builder, needs: set[int], grads: Grads) -> None:
         builder.scope = op.scope
         for i, grad in zip(op.inputs, _gradients(builder, op, wanted, grads), strict=True):
             if grad is not None:
-                mine = grad if "source" in op.attrs else _in_dtype(grad, builder.tensors[i].dtype)
+                done = (
+                    op.parts or "source" in op.attrs
+                )  # gradients of what is inside are in the dtypes of their tensors
+                mine = grad if done else _in_dtype(grad, builder.tensors[i].dtype)
                 grads[i] = grads[i] + mine if i in grads else mine
     builder.scope = ""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import symacct as sa
 from symacct.errors import DtypeError
 from symacct.graph.legal import check
 from symacct.rules import check_shapes
-from tests.memory.examples import mlp
+from tests.memory.examples import DEEP, mlp
 
 SIZES = {"b": 2, "d": 3, "f": 5, "k": 7}
 
@@ -133,12 +135,23 @@ def test_each_weight_is_cast_once_a_use_of_it():
 @pytest.mark.claim("S17")
 def test_casts_move_bytes_too():
     """A weight: 4 bytes read and 2 written by its cast, 2 read by the product; back, 2 + 2 and 4 for its gradient."""
-    step = trained("bf16", "amp")
-    plain = trained("bf16", "torch-bf16")
-    forward, back = ((step.phases[p].total("bytes") - plain.phases[p].total("bytes")) for p in ("forward", "backward"))
-    numel = sa.expr.read("d*f + f*k")
-    assert forward == 6 * numel
-    assert back == 6 * numel
+    of_layers = [DEEP.training(optimizer="adamw", policy=policy) for policy in ("amp", "torch-bf16")]
+    of_two = [trained("bf16", policy) for policy in ("amp", "torch-bf16")]
+    for (step, plain), numel in ((of_two, "d*f + f*k"), (of_layers, "L*d^2")):
+        for phase in ("forward", "backward"):
+            more = step.phases[phase].total("bytes") - plain.phases[phase].total("bytes")
+            assert more == 6 * sa.expr.read(numel)
+
+
+@pytest.mark.parametrize("layers", range(1, 9))
+def test_gradients_of_stacked_weights_come_layer_by_layer(layers):
+    """Each cast to fp32 on its own; at the start of the backward pass there are none yet."""
+    memory = DEEP.training(optimizer="adamw", policy="amp").memory
+    line = memory.timeline(b=3, d=5, L=layers)
+    assert int(memory.at(b=3, d=5, L=layers).peak) == max(line.totals)
+    gradients = line.roles["gradients"]
+    assert gradients[-1] == layers * 4 * 25
+    assert all(b - a in (0, 4 * 25) for a, b in itertools.pairwise(gradients))
 
 
 def test_a_copy_in_eight_bits_has_no_gradient_of_its_own():
