@@ -22,19 +22,25 @@ def pinned(graph: Graph, dtypes: Mapping[int, str]) -> Graph:
     return _pinned(graph, owners, wanted) if wanted else graph
 
 
-def _pinned(graph: Graph, owners: Mapping[int, int], wanted: Mapping[int, str]) -> Graph:
-    tensors = [t._replace(dtype=wanted[owners[t.id]]) if owners[t.id] in wanted else t for t in graph.tensors]
-    ops = list(graph.ops)
-    for op in graph.ops:
+def _pinned(graph: Graph, owners: Mapping[int, int], given: Mapping[int, str]) -> Graph:
+    wanted, ops = dict(given), list(graph.ops)
+    for op in reversed(graph.ops):
         inside = {place: wanted[owners[i]] for place, i in enumerate(op.outputs) if owners[i] in wanted}
         if op.parts and inside:
             ops[op.id] = op.with_parts(partial(_pinned_inside, op=op, dtypes=inside))
+            wanted |= {owners[op.inputs[place]]: dtype for place, dtype in _carries(op, inside).items()}
+        elif op.kind == "absent" and inside:
+            ops[op.id] = op._replace(attrs={**op.attrs, "dtype": inside[0]})
+    tensors = [t._replace(dtype=wanted[owners[t.id]]) if owners[t.id] in wanted else t for t in graph.tensors]
     return graph._replace(tensors=tuple(tensors), ops=tuple(ops))
+
+
+def _carries(op: Op, dtypes: Mapping[int, str]) -> dict[int, str]:
+    return {place: dtype for place, dtype in dtypes.items() if place < op.attrs.get("carry", 0)}
 
 
 def _pinned_inside(part: Graph, op: Op, dtypes: Mapping[int, str]) -> Graph:
     """Pin what a graph inside an operation yields at some places, and the carries that it comes from."""
     owners = {t.id: t.id if t.storage is None else t.storage for t in part.tensors}
-    carries = {place: dtype for place, dtype in dtypes.items() if place < op.attrs.get("carry", 0)}
     wanted = {owners[part.outputs[place]]: dtype for place, dtype in dtypes.items()}
-    return _pinned(part, owners, wanted | {part.inputs[place]: dtype for place, dtype in carries.items()})
+    return _pinned(part, owners, wanted | {part.inputs[place]: dtype for place, dtype in _carries(op, dtypes).items()})

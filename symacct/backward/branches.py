@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from symacct.backward.needs import Needs
-from symacct.backward.parts import Part, Propagate, absent, taken_back
+from symacct.backward.parts import Part, Propagate, absent, gradient_like, taken_back
 from symacct.graph import Graph, Op
 from symacct.symbolic import Builder, Symbolic, record
 
@@ -43,7 +43,7 @@ def _back(part: Part, parts: Sequence[Part], comes: Sequence[bool], operands: Se
     outputs = []
     for at in operands:
         grad = part.grads[at]
-        outputs.append(absent(builder, forward.tensors[forward.inputs[at]]).id if grad is None else grad)
+        outputs.append(absent(builder, gradient_like(forward.tensors[forward.inputs[at]])).id if grad is None else grad)
     return part.graph([*seeds, *given], outputs)
 
 

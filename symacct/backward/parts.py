@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from symacct.backward.needs import Needs, needing
+from symacct.dtypes import BlockFormat, as_format
 from symacct.graph import Graph, Op, Tensor
 from symacct.symbolic import Builder, Symbolic
 
@@ -83,7 +84,15 @@ def taken_back(
 
 def gradient_like(tensor: Tensor) -> Tensor:
     """Return a tensor for the gradient of another one."""
-    return tensor._replace(role="act", storage=None, strides=None, name=f"gradient of {tensor.name}")
+    name, dtype = f"gradient of {tensor.name}", dtype_of_gradient(tensor.dtype)
+    return tensor._replace(role="act", storage=None, strides=None, name=name, dtype=dtype)
+
+
+def dtype_of_gradient(dtype: str | None) -> str | None:
+    """Return the dtype of a gradient, that of its tensor as in autograd; none is made in 8 bits and fewer."""
+    fmt = None if dtype is None else as_format(dtype)
+    narrow = fmt is not None and (isinstance(fmt, BlockFormat) or fmt.stored_bits <= 8)
+    return None if narrow else dtype
 
 
 def absent(builder: Builder, like: Tensor) -> Symbolic:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from symacct.backward.branches import through_cond
 from symacct.backward.loops import through_repeat
 from symacct.backward.needs import Needs, wants
-from symacct.dtypes import BlockFormat, as_format
+from symacct.backward.parts import dtype_of_gradient
 from symacct.errors import GraphError, SymacctError
 from symacct.expr import Poly
 from symacct.graph import Op
@@ -58,13 +58,9 @@ def _apply(kind: str, *tensors: Any, **attrs: Any) -> Any:
 
 
 def _in_dtype(grad: Symbolic, dtype: str | None) -> Symbolic:
-    """Return a gradient in the dtype of its tensor, as autograd does; none is made in 8 bits and fewer."""
-    return grad if grad.dtype == dtype or _is_narrow(dtype) else apply("cast", grad, dtype=dtype)
-
-
-def _is_narrow(dtype: str | None) -> bool:
-    fmt = None if dtype is None else as_format(dtype)
-    return fmt is not None and (isinstance(fmt, BlockFormat) or fmt.stored_bits <= 8)
+    """Return a gradient in the dtype that its tensor gives it."""
+    wanted = dtype_of_gradient(dtype)
+    return grad if grad.dtype == wanted else apply("cast", grad, dtype=wanted)
 
 
 def _gradients(builder: Builder, op: Op, wanted: Needs, grads: Grads) -> tuple[Symbolic | None, ...]:

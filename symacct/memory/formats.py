@@ -60,11 +60,12 @@ def in_formats(account: Account, policy: Any) -> Account:
 
 
 def _with_logits(graph: Graph, policy: Policy) -> Graph:
-    """Return a graph in which what a loss reads, and what the graph yields, has a format of its own."""
+    """Return a graph in which what a loss reads, and what the graph yields, has a format of its own; no carries."""
     if policy.of("logits") == policy.of("act"):
         return graph
-    read = logits_of(graph)
-    return pinned(graph, dict.fromkeys([*read, *graph.outputs], policy.of("logits").name))
+    carried = {i for op in graph.ops if op.kind == "repeat" for i in op.outputs[: op.attrs["carry"]]}
+    yielded = [i for i in (*logits_of(graph), *graph.outputs) if i not in carried]
+    return pinned(graph, dict.fromkeys(yielded, policy.of("logits").name))
 
 
 def logits_of(graph: Graph) -> list[int]:

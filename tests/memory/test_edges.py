@@ -8,6 +8,7 @@ import pytest
 import symacct as sa
 from symacct.errors import ConventionError, SizeError, UnknownAxisError
 from symacct.expr import name
+from tests.memory.examples import DEEP
 
 
 def linear(x: "b d", w: "d k"):
@@ -61,3 +62,13 @@ def test_adding_gradients_up_reads_two_and_writes_one(optimizer: str | None) -> 
     d, k = name("d"), name("k")
     assert four.total("bytes") - once.total("bytes") == 3 * 3 * 2 * d * k
     assert four.total("flops") - once.total("flops") == 3 * d * k
+
+
+@pytest.mark.parametrize("layers", range(1, 8))
+def test_the_largest_size_in_names_with_few_turns(layers):
+    """Forms of few turns are those of the turns written out; of a number of turns that is a name, where they hold."""
+    memory = DEEP.training(optimizer="adamw", policy="bf16").memory
+    found = memory.largest("b", "M", L=layers, d=4)
+    assert min(int(form.subs("M", 10**4)) for form in found.forms) == memory.largest("b", 10**4, L=layers, d=4).value
+    assert not found.conditions
+    assert str(memory.largest("b", "M", d=4)).endswith("in M bytes, where L >= 6")

@@ -109,6 +109,27 @@ def test_logits_of_a_format_of_their_own_are_written_and_differentiated_in_it():
     assert sa.expr.evaluate(steps[label], sizes) - sa.expr.evaluate(before[label], sizes) == 2 * 15
 
 
+def test_a_state_that_a_loop_carries_is_no_logits():
+    step = DEEP.training(policy={"param": "bf16", "logits": "fp32"})
+    assert sa.same(step.memory.roles["activations"], "2*L*b*d")
+    assert step.bytes == DEEP.training(policy={"param": "bf16"}).bytes
+
+
+def recurrent(x: "b d", w: "d d", bias: "d", e: "v d"):
+    return sa.repeat("L", lambda h, own: sa.tanh(h @ own[0] + own[1]), x, consts=(w, bias)) @ e.T
+
+
+@pytest.mark.parametrize("policy", ["amp", "fp8", "mxfp8", "megatron", "fp8-lm"])
+def test_steps_are_legal_graphs_with_sums_of_gradients_in_their_format(policy):
+    """A weight and a bias that all turns read: their gradients are carried from turn to turn."""
+    step = sa.account(recurrent, params=["w", "bias", "e"]).training(optimizer="adamw", policy=policy)
+    check(step.total.graph)
+    sizes = {"L": 7, "d": 3, "v": 5, "b": 2}
+    assert int(step.memory.at(sizes=sizes).peak) == max(step.memory.timeline(sizes=sizes).totals)
+    kept = {label.name: label.dtype for label in step.memory.held_at(()) if label.role == "gradients"}
+    assert {kept[name] for name in kept} == {step.update.step.policy.of("grad").name}
+
+
 TIED = {"w": "L d d", "t": "d d", "e": "v d"}
 
 

@@ -157,16 +157,6 @@ def test_the_largest_size_in_names():
     assert min(numbers) == exact
 
 
-@pytest.mark.parametrize("layers", range(1, 8))
-def test_the_largest_size_in_names_with_few_turns(layers):
-    """Forms of few turns are those of the turns written out; of a number of turns that is a name, where they hold."""
-    memory = DEEP.training(optimizer="adamw", policy="bf16").memory
-    found = memory.largest("b", "M", L=layers, d=4)
-    assert min(int(form.subs("M", 10**4)) for form in found.forms) == memory.largest("b", 10**4, L=layers, d=4).value
-    assert not found.conditions
-    assert str(memory.largest("b", "M", d=4)).endswith("in M bytes, where L >= 6")
-
-
 def test_the_accumulation_that_is_needed():
     step = DEEP.training(optimizer="adamw", policy="bf16")
     found = step.accumulation("b", 4096, "4 MB", d=64, L=16)
