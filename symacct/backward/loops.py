@@ -154,18 +154,18 @@ def bodies_of(op: Op) -> list[Graph]:
     Raises
     ------
     GraphError
-        Where they are not the same operations, laid out otherwise.
+        Where they number their tensors otherwise.
 
     """
     bodies = [*op.attrs.get("first", ()), op.attrs["body"]]
-    if any(_made(first) != _made(bodies[-1]) for first in bodies):
+    if any(_places(first) != _places(bodies[-1]) for first in bodies):
         msg = f"{op.label}: its first turns do something else than the others; write them out"
         raise GraphError(msg)
     return bodies
 
 
-def _made(graph: Graph) -> tuple[object, ...]:
-    return (graph.inputs, graph.outputs, *((op.kind, op.inputs, op.outputs) for op in graph.ops))
+def _places(graph: Graph) -> tuple[object, ...]:
+    return (graph.inputs, graph.outputs, *((op.inputs, op.outputs) for op in graph.ops))
 
 
 def turns_of(op: Op, wanted: Needs, filled: Needs, after: Callable[[Key], Needs]) -> Turns:

@@ -7,6 +7,7 @@ from typing import Any
 
 from symacct.dtypes import as_plain_format
 from symacct.errors import ShapeError, UnknownOpError
+from symacct.rules.rule import sizes_of
 from symacct.symbolic import Symbolic, apply, unwrap
 from symacct.symbolic.builder import caller
 
@@ -33,7 +34,10 @@ def contiguous(x: Any) -> Any:
 
     """
     if isinstance(x, Symbolic):
-        return x if x.tensor.strides is None else apply("copy", x)
+        if x.tensor.strides is not None:
+            return apply("copy", x)
+        # in a body a view, where turns that lay x out otherwise have a copy: these number their tensors alike
+        return apply("reshape", x, shape=sizes_of(x)) if x.builder.is_body else x
     return x.contiguous()
 
 

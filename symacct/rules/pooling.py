@@ -54,8 +54,8 @@ def shape(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     if len(x.shape) not in (rank + 1, rank + 2):
         msg = f"a kernel of {rank} axes pools (batch, channels, {rank} axes) or the same without a batch, "
         raise ShapeError(msg + f"not {show_shape(x.shape)}")
-    for kernel, padding, dilation in zip(attrs["kernel"], attrs["padding"], attrs["dilation"], strict=True):
-        if type(kernel) is type(padding) is type(dilation) is int and 2 * padding > dilation * (kernel - 1) + 1:
+    for kernel, padding in zip(attrs["kernel"], attrs["padding"], strict=True):
+        if type(kernel) is type(padding) is int and 2 * padding > kernel:
             msg = f"padding of {padding} is more than half of a kernel of {kernel}"
             raise ShapeError(msg)
     axes = zip(x.shape[-rank:], *(attrs[a] for a in ("kernel", "stride", "padding", "dilation")), strict=True)
@@ -74,16 +74,17 @@ def hanging_count(n: Size, kernel: Size, stride: Size, padding: Size, dilation: 
         If none fits, or where names leave open whether one is left out.
 
     """
-    fitting = window_count(n, kernel, stride, padding, dilation)
     reach = add((multiply(dilation, kernel - 1), 1))
     out = add((ceildiv(add((n, 2 * padding, -reach)), stride), 1))
+    if type(out) is int and out < 1:
+        window_count(n, kernel, stride, padding, dilation)  # says what does not fit
     if at_most(add((stride, padding)), reach) or stride == 1:
         return out  # type: ignore[return-value]
     late = add((multiply(out - 1, stride), -n, -padding))
     if type(late) is not int:
         msg = f"whether a last window of {kernel} taps with stride {stride} starts on the {n} elements depends on sizes"
         raise ShapeError(f"{msg} that are names; give them as numbers")
-    return fitting if late >= 0 else out  # type: ignore[return-value]
+    return out - 1 if late >= 0 else out  # type: ignore[return-value]
 
 
 def shape_of_gradient(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
