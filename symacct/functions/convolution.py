@@ -217,7 +217,7 @@ def _transposed(
     stride, dilation = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
     padding, extra = per_axis(padding, rank, "padding", least=0), whole(extra, rank, "output_padding", least=0)
     if any(e and (type(s) is not int or e >= s) for e, s in zip(extra, stride, strict=True)):
-        msg = f"an output padding of {extra} with the stride {stride}; here it is less than the stride, a number{caller()}"
+        msg = f"an output padding of {extra} with the stride {stride}; it is less than the stride, a number{caller()}"
         raise ShapeError(msg)
     axes = zip(sizes_of(x)[-rank:], sizes_of(w)[2:], stride, padding, dilation, extra, strict=True)
     sizes = tuple(add((multiply(n - 1, s), -2 * p, multiply(k - 1, d), e, 1)) for n, k, s, p, d, e in axes)
