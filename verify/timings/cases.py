@@ -128,6 +128,10 @@ def transpose(x: "n d"):
     return sa.contiguous(einops.rearrange(x, "n d -> d n"))
 
 
+def heads(x: "b s h k"):
+    return sa.contiguous(einops.rearrange(x, "b s h k -> b h s k"))
+
+
 def concat(x: "n d", y: "n d"):
     return sa.concat([x, y], 0)
 
@@ -196,6 +200,7 @@ CASES: Sequence[Case] = (
     *_by_row("reductions", sum_rows, sum_columns, mean_rows),
     *_by_row("normalization", softmax, log_softmax, layer_norm, rms_norm),
     *_by_row("copies", transpose, concat),
+    Case("copies", "heads", heads, "b", {"s": 128, "h": 8, "k": 64}),
     Case("vectors", "dot", dot, "n", {}),
     Case("vectors", "outer", outer, "n", {"m": 3000}),
     Case("vectors", "matrix_vector", matrix_vector, "n", {"m": 4000}),
