@@ -14,6 +14,7 @@ from symacct.hardware import device as device_of
 from symacct.hardware import devices as all_devices
 from symacct.hardware.render import devices_text, peaks_json, peaks_text
 from symacct.runs import Run, training_run
+from symacct.runs.training import ALIASES
 
 machines = typer.Typer(rich_markup_mode=None)
 
@@ -62,8 +63,8 @@ def _asked(words: list[str] | None, target: str, of: str | None) -> Run:
     values = read_values(words)
     if "target" in values:
         raise EquationError("a run has no 'target'; the command says what is wanted")
-    known = {"days", "hours", "time"} if target == "time" else {target}
-    return training_run(of or (None if known & set(values) else target), **values)
+    given = {ALIASES.get(word, (word,))[0] for word in values}
+    return training_run(of or (None if target in given else target), **values)
 
 
 def _print_run(run: Run, *, as_json: bool) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symacct.errors import HardwareError, nearest, one_of
-from symacct.hardware.checks import amount, check_keys, format_name, tables, text, texts, whole_number
+from symacct.hardware.checks import amount, check_keys, format_name, shown, tables, text, texts, whole_number
 from symacct.hardware.figures import ENGINES, Clocked, Figure, Link, Peak, Source
 from symacct.hardware.types import Device
 
@@ -54,7 +55,7 @@ class Reader:
         source = self._source(entry, place, source)
         engine = entry.get("engine", "matrix")
         if engine not in ENGINES:
-            raise HardwareError(f"{place}: unknown engine {engine!r}; known: {one_of(ENGINES)}")
+            raise HardwareError(f"{place}: unknown engine {shown(engine)}; known: {one_of(ENGINES)}")
         sparse = self._figures(entry["sparse"], "FLOP/s", f"{place}, sparse", source) if "sparse" in entry else ()
         if "dense" in entry:
             dense = self._figures(entry["dense"], "FLOP/s", f"{place}, dense", source)
@@ -88,7 +89,7 @@ class Reader:
         name = text(entry, "name", place)
         if name not in self.links:
             known = one_of(self.links)
-            raise HardwareError(f"{place}: unknown link {name!r}.{nearest(name, self.links)} Known: {known}")
+            raise HardwareError(f"{place}: unknown link {shown(name)}.{nearest(name, self.links)} Known: {known}")
         return Link(name, self.links[name].one_way, whole_number(entry.get("count", 1), f"{place}, count"))
 
     def _figures(self, given: Any, unit: str, place: str, source: Source) -> tuple[Figure, ...]:
@@ -103,8 +104,9 @@ class Reader:
             return Figure(amount(given, unit, place), source)
         check_keys(given, place, required=("value",), optional=("source", "note", "spread"))
         spread = given.get("spread")
-        if spread is not None and (isinstance(spread, bool) or not isinstance(spread, int | float) or spread < 0):
-            raise HardwareError(f"{place}: the spread {spread!r} is no share of the value, such as 0.02")
+        share = isinstance(spread, int | float) and not isinstance(spread, bool) and 0 <= spread < math.inf
+        if spread is not None and not share:
+            raise HardwareError(f"{place}: the spread {shown(spread)} is no share of the value, such as 0.02")
         value = amount(given["value"], unit, place)
         return Figure(value, self._source(given, place, source), text(given, "note", place, ""), spread)
 
@@ -113,7 +115,7 @@ class Reader:
             return default
         name = text(entry, "source", place)
         if name not in self.sources:
-            raise HardwareError(f"{place}: no source {name!r} in [sources]; it has {one_of(self.sources)}")
+            raise HardwareError(f"{place}: no source {shown(name)} in [sources]; it has {one_of(self.sources)}")
         return self.sources[name]
 
 

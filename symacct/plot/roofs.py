@@ -11,6 +11,7 @@ from typing import Any
 from symacct.accounting.roofline.figures import KernelFigures, RooflineFigures
 from symacct.plot.style import BOUNDS, FAINT, FONT, GRID, INK, MARKERS, SMALL, chart, shortened
 from symacct.show import percent
+from symacct.units import Quantity
 
 NAMED = 10
 """So many points get a marker and a line in the legend of their own, those that take longest."""
@@ -36,7 +37,7 @@ def roofline_chart(at: RooflineFigures) -> Any:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.plot([low, max(ridges)], [low * bandwidth, max(peaks)], color=INK, linewidth=1.3, zorder=2)
     for i, ((name, peak), ridge) in enumerate(zip(at.roofs, ridges, strict=False)):
-        _roof(axes, name, float(peak), ridge, high, first=i == 0)
+        _roof(axes, name, peak, ridge, high, first=i == 0)
     _points(axes, told, speeds, sum(float(k.times.overlapped) for k in at.kernels) or 1.0)
     axes.set_xlabel("arithmetic intensity, FLOP/B", fontsize=FONT, color=INK)
     axes.set_ylabel("attainable speed, FLOP/s", fontsize=FONT, color=INK)
@@ -46,11 +47,11 @@ def roofline_chart(at: RooflineFigures) -> Any:
     return figure
 
 
-def _roof(axes: Any, name: str, peak: float, ridge: float, high: float, *, first: bool) -> None:
-    axes.plot([ridge, high], [peak, peak], color=INK, linewidth=1.3, linestyle="-" if first else "--", zorder=2)
-    axes.plot([ridge, ridge], [axes.get_ylim()[0], peak], color=FAINT, linewidth=0.8, linestyle=":", zorder=1)
-    told, bottom = f"{name}: {_short(peak)}FLOP/s", axes.get_ylim()[0]
-    axes.text(high / 1.1, peak * 1.4, told, fontsize=SMALL, color=INK, ha="right", va="bottom")
+def _roof(axes: Any, name: str, peak: Quantity, ridge: float, high: float, *, first: bool) -> None:
+    height, bottom = float(peak), axes.get_ylim()[0]
+    axes.plot([ridge, high], [height, height], color=INK, linewidth=1.3, linestyle="-" if first else "--", zorder=2)
+    axes.plot([ridge, ridge], [bottom, height], color=FAINT, linewidth=0.8, linestyle=":", zorder=1)
+    axes.text(high / 1.1, height * 1.4, f"{name}: {peak}", fontsize=SMALL, color=INK, ha="right", va="bottom")
     axes.text(ridge, bottom * 1.15, f" ridge {ridge:.4g}", fontsize=SMALL, color=FAINT, va="bottom", ha="left")
 
 
@@ -108,10 +109,3 @@ def _sum(alike: Sequence[KernelFigures]) -> KernelFigures:
 
 def _speed(kernel: KernelFigures) -> float:
     return float(kernel.flops) / float(kernel.times.overlapped)
-
-
-def _short(value: float) -> str:
-    for exponent, prefix in ((15, "P"), (12, "T"), (9, "G"), (6, "M")):
-        if value >= 10**exponent:
-            return f"{value / 10**exponent:.4g} {prefix}"
-    return f"{value:.4g} "

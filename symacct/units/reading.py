@@ -130,5 +130,6 @@ def _many(rest: str, text: str, unit: str | None) -> tuple[int, str]:
         number = text[:60].rstrip(" B")
         raise UnitError(f"{text[:60]!r} is billions or bytes; write '{number}e9' or '{number} bytes'")
     if unit not in (*_COUNTED_UNITS, None):
-        raise MixedUnitsError(f"{text[:60]!r} is a count; write the unit, as in '80 GB' or '989.5 TFLOP/s'")
+        example = _EXAMPLES.get(unit, f"{text[:60].strip()} {unit}")
+        raise MixedUnitsError(f"{text[:60]!r} is a count; write the unit, as in {example!r}")
     return 10 ** _MANY[many], ""

@@ -28,6 +28,11 @@ def test_days_of_a_range_and_of_another_unknown(run) -> None:
     assert "$7,074,279" in asked
 
 
+@pytest.mark.parametrize("time", ["days=300", "hours=7200", "seconds=25920000", "time=300 days"])
+def test_a_time_in_whatever_unit_is_given_and_not_asked_for(run, time: str) -> None:
+    assert run("days", *LECTURE[:4], time).out.startswith("mfu = 0.239878\n")
+
+
 def test_mfu(run) -> None:
     ran = run("mfu", "flops=6.3e24", "days=144", "devices=1024", "device=h100")
     assert ran.out.startswith("mfu = 0.49974")

@@ -88,6 +88,8 @@ WRONG = {
     "evidence": (('"seen"', '"heard"'), "unknown evidence 'heard'; known: seen, recalled"),
     "a link": (('"wire", count', '"wyre", count'), "unknown link 'wyre'. Did you mean 'wire'"),
     "a spread": (("spread = 0.02", "spread = -1"), "the spread -1 is no share"),
+    "no number for a spread": (("spread = 0.02", "spread = nan"), "the spread nan is no share"),
+    "no end to a spread": (("spread = 0.02", "spread = inf"), "the spread inf is no share"),
     "a text": (('name = "Mine"', "name = 3"), "name is 3, not text"),
     "one name for two": (('aliases = ["ours"]', 'aliases = ["ours", 3]'), "not a list of texts"),
     "beyond all devices": (('"16 GiB"', '"1e400 B"'), r"memory: 1.000e\+400 B is beyond what a device can have"),

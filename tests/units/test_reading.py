@@ -174,3 +174,10 @@ def test_little_is_never_printed_as_nothing():
     assert str(Quantity(Fraction(12, 10_000), "$")) == "$0.0012"
     run = sa.training_run(params=70, tokens="15T", devices=8, device="h100", mfu=0.5)
     assert " 0.003537 device-hours" in str(run)
+
+
+def test_a_count_without_its_unit_is_told_the_unit():
+    with pytest.raises(MixedUnitsError, match=r"'1.2M' is a count; write the unit, as in '1.2M token/s'"):
+        quantity("1.2M", "token/s")
+    with pytest.raises(MixedUnitsError, match="as in '80 GB'"):
+        quantity("80M", "B")
