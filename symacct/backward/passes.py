@@ -14,7 +14,7 @@ from symacct.expr import Poly
 from symacct.graph import Op
 from symacct.rules import rule_of
 from symacct.rules.rule import Backward
-from symacct.symbolic import Builder, Dim, Symbolic, apply, unwrap, wrap
+from symacct.symbolic import Builder, Symbolic, apply, wrap
 
 Grads: TypeAlias = dict[int, Symbolic]
 Through: TypeAlias = Callable[..., tuple[Symbolic | None, ...]]
@@ -53,10 +53,6 @@ def propagate(builder: Builder, needs: set[int], grads: Grads) -> None:
     builder.scope = ""
 
 
-def _apply(kind: str, *tensors: Any, **attrs: Any) -> Any:
-    return apply(kind, *tensors, **{name: unwrap(v) if type(v) is Dim else v for name, v in attrs.items()})
-
-
 def _in_dtype(grad: Symbolic, dtype: str | None) -> Symbolic:
     """Return a gradient in the dtype that its tensor gives it."""
     wanted = dtype_of_gradient(dtype)
@@ -83,7 +79,7 @@ def _gradients(builder: Builder, op: Op, wanted: Needs, grads: Grads) -> tuple[S
     if isinstance(attrs.get("scalar"), Poly):
         attrs = {**attrs, "scalar": wrap(attrs["scalar"])}  # so that operators take it beside a tensor
     try:
-        found = rule_of(op).gradient(Backward(_apply, attrs, inputs, outputs, tuple(coming), wanted))
+        found = rule_of(op).gradient(Backward(apply, attrs, inputs, outputs, tuple(coming), wanted))
     except SymacctError as error:
         where = f" in {op.scope}" if op.scope else ""
         raise type(error)(f"the gradient of {op.label}{where}: {error}") from None

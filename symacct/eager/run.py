@@ -171,7 +171,7 @@ def _repeat(op: Any, tensors: list[Any], sizes: Mapping[str, int], meter: _Meter
 
 def _numbers(value: Any, sizes: Mapping[str, int]) -> Any:
     """Put numbers for names in an attribute; torch takes no fractions, so 1/sqrt(k) is a float."""
-    if isinstance(value, Poly):
+    if isinstance(value, Poly | Fraction):
         number = evaluate(value, sizes)
         return float(number) if isinstance(number, Fraction) else number
     if hasattr(value, "_replace") and hasattr(value, "sizes"):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symacct.errors import UnknownOpError
+from symacct.symbolic.size import plain
 from symacct.symbolic.tensor import Symbolic, record
 
 
@@ -57,7 +58,7 @@ def create(kind: str, like: Any, **attrs: Any) -> Any:
 
     """
     if isinstance(like, Symbolic):
-        (made,) = like.builder.op(kind, (), attrs)
+        (made,) = like.builder.op(kind, (), {name: plain(value) for name, value in attrs.items()})
         return Symbolic(like.builder, made)
     return _on_torch(kind, (like,))(**attrs, device=like.device)
 

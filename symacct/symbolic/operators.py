@@ -67,7 +67,7 @@ def binary(kind: str, left: Any, right: Any) -> Any:
     tensor, number, side = (left, right, "right") if isinstance(left, Symbolic) else (right, left, "left")
     if not _is_number(number):
         return record(kind, (left, right), {})
-    return record(kind, (tensor,), {"scalar": number.value if type(number) is Dim else number, "side": side})
+    return record(kind, (tensor,), {"scalar": number, "side": side})
 
 
 def _is_number(x: Any) -> bool:

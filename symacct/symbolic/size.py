@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any, NoReturn, TypeAlias
 
 from symacct.errors import SizeError, UndefinedSizeError
@@ -156,6 +158,17 @@ def wrap(value: Expr, state: State | None = None) -> Any:
         return value
     msg = f"a size of {value} is not whole"
     raise SizeError(msg)
+
+
+def plain(value: Any) -> Any:
+    """Return an attribute as a graph holds it: a size as its expression, a number of another library as Python's."""
+    if type(value) is Dim:
+        return value.value
+    if type(value) is tuple:
+        return tuple([plain(v) for v in value])
+    if type(value) in (int, float, bool) or not isinstance(value, Real) or isinstance(value, Fraction):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def unwrap(value: Any) -> Size:

@@ -11,7 +11,7 @@ from symacct.graph import Tensor
 from symacct.rules.rule import axis_of
 from symacct.symbolic.builder import Builder, caller
 from symacct.symbolic.operators import comparison, of_masks, operator, reflected, unknown
-from symacct.symbolic.size import unwrap, wrap
+from symacct.symbolic.size import plain, unwrap, wrap
 
 
 class Symbolic:
@@ -257,5 +257,6 @@ def record(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         if t.builder is not builder:
             msg = f"{kind}: {t.builder.refusal or builder.refusal or 'symbolic tensors of two graphs'}{caller()}"
             raise GraphError(msg)
+    attrs = {name: plain(value) for name, value in attrs.items()}
     out = tuple(Symbolic(builder, i) for i in builder.op(kind, [t.id for t in tensors], attrs))
     return out[0] if len(out) == 1 else out

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symacct.errors import GraphError
+from symacct.symbolic.builder import caller
 
 
 def flatten(value: Any) -> list[Any]:
@@ -34,7 +35,7 @@ def matched(like: Any, value: Any) -> list[Any]:
     if both and len(like) == len(value):
         return [t for one, other in zip(like, value, strict=True) for t in matched(one, other)]
     if (like is None) != (value is None) or any(isinstance(v, tuple | list | Mapping) for v in (like, value)):
-        msg = f"a body returns {_form(value)} where {_form(like)} is needed"
+        msg = f"a body returns {_form(value)} where {_form(like)} is needed{caller()}"
         raise GraphError(msg)
     return flatten(value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import symacct as sa
@@ -53,7 +54,16 @@ def scanned(a: "b s d", x: "b s d", h: "b d"):
     return sa.associative_scan(y, "max", axis=1)
 
 
-@pytest.mark.parametrize("function", [arranged, moved, attended, looked_up, scanned])
+def scaled(q: "b s d", x: "s d"):
+    """Numbers made of sizes, and numpy's, wherever an operation takes a number."""
+    s, d = x.shape
+    q = sa.scaled_dot_product_attention(q, q, q, scale=d**-0.5)
+    x = sa.layer_norm(x, (d,), eps=1 / d) + sa.rms_norm(x, (d,), eps=1 / s)
+    x = sa.where(x > 1 / d, x, d) * np.float32(0.5) + sa.minimum(sa.maximum(x, 1 / d), d)
+    return q + sa.pad(x, (1, 1), value=d)[:, 1:-1] + sa.full((s, d), 1 / d, like=x)
+
+
+@pytest.mark.parametrize("function", [arranged, moved, attended, looked_up, scanned, scaled])
 def test_graphs_run_as_functions_do(function):
     values = {"w": SIZES["w"]} if function is attended else {}
     graph = sa.account(function, **values).graph
