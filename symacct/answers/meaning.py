@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from symacct.answers.algebra import expression
@@ -62,7 +61,7 @@ def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant |
 def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:
     if not truth.unit and "MAC" in dict(reading.dims) and seem_flops(expression(truth.tree), truth.names):
         return Finding("macs_for_flops", reading.unit)
-    if wanted is None or not reading.unit or (reading.dims == SHARE and not truth.unit):
+    if wanted is None or not reading.unit or (reading.dims == SHARE and (not truth.unit or names_in(reading.tree))):
         return None
     wrong = Finding("wrong_unit", f"{reading.unit}, not {truth.unit}")
     alike = ("/" in reading.unit) == ("/" in truth.unit)
@@ -75,20 +74,20 @@ def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Findi
         return Finding("macs_for_flops", reading.unit)
     if not given:  # per token alone says nothing of what is counted
         return None if "/" in reading.unit else wrong
-    if given == {"FLOP": 1} and asked == {"FLOP": 1, "s": -1} and re.search(r"flops$", reading.unit, re.IGNORECASE):
-        return None  # people write TFLOPS for both
     return None if asked in (_with_symbols(reading, truth), _above(given, reading)) else wrong
 
 
 def _with_symbols(reading: Reading, truth: Truth) -> dict[str, int]:
     """Return the dimensions of an answer and of its symbols, as ``4BTD bytes / W`` with W in bytes/s is in seconds."""
-    terms = list(terms_of(expression(reading.tree)))
-    dims = dict(reading.dims)
-    for symbol, power in terms[0] if len(terms) == 1 else ():
-        unit = read_unit(truth.names.symbols.get(symbol, ""))
-        for name, count in unit.dims if unit else ():
-            dims[name] = dims.get(name, 0) + count * int(power)
-    return {name: count for name, count in dims.items() if count}
+    found = []
+    for term in terms_of(expression(reading.tree)):
+        dims = dict(reading.dims)
+        for symbol, power in term:
+            unit = read_unit(truth.names.symbols.get(symbol, ""))
+            for name, count in unit.dims if unit else ():
+                dims[name] = dims.get(name, 0) + count * int(power)
+        found.append({name: count for name, count in dims.items() if count})
+    return found[0] if found and all(dims == found[0] for dims in found) else dict(reading.dims)
 
 
 def _above(given: dict[str, int], reading: Reading) -> dict[str, int]:

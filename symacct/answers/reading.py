@@ -219,7 +219,8 @@ def _judged(trees: list[tuple[str, Tree]], names: Names, *, last: bool) -> tuple
     if len(trees) == 1:
         return (*trees[0], None)
     relation, final = trees[-1]
-    if relation == "→":
+    gained = set(names_in(final)) - set(names_in(trees[-2][1]))
+    if relation == "→" and not gained:  # a limit has no more names, what follows from something may
         return trees[-2][0], trees[-2][1], final
     if relation == "≈" and not last:
         return trees[-2][0], trees[-2][1], final if any(n in names.symbols for n in names_in(final)) else None

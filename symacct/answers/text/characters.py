@@ -29,6 +29,8 @@ SAME: dict[str, str] = {
     **dict.fromkeys("\u2062\u2061", ""),
     **dict.fromkeys("【〔[", "["),
     **dict.fromkeys("】〕]", "]"),
+    "∛": "√[3]",
+    "∜": "√[4]",
     "、": ",",
     "。": " ",
     "∣": "|",
@@ -96,6 +98,8 @@ def clean(text: str) -> Clean:
 
 
 def _fold(char: str, text: str, at: int) -> str:
+    if char == "—" and text[at - 1 : at + 2 : 2] == "  ":  # a dash between clauses
+        return ";"
     if char in SAME:
         return SAME[char]
     if char in "\n\r\t\v\f\x85\u2028\u2029":

@@ -111,6 +111,8 @@ class _Parser:
             elif self.sign("//"):  # a minus before it is rounded with it, as in -(-a//b)
                 whole = joined("*", [*parts, inverse(self.signed())])
                 parts, minus = [Node("floor", (negated(whole) if minus else whole,), whole.start)], False
+            elif percent := self.sign("%"):  # behind a formula it is of the whole, as in 100a/(a+b) %
+                parts.append(Leaf("unit", "%", percent.start))
             elif self.starts_operand():
                 parts.append(self.power())
             else:
@@ -152,10 +154,8 @@ class _Parser:
 
     def power(self) -> Tree:
         tree = self.operand()
-        while self.now.kind == "sign" and self.now.text == "%":
-            token = self.now
-            self.at += 1
-            tree = joined("*", [tree, Leaf("unit", "%", token.start)])
+        while isinstance(tree, Leaf) and tree.kind == "number" and (percent := self.sign("%")):
+            tree = joined("*", [tree, Leaf("unit", "%", percent.start)])
         if self.sign("^"):
             self.depth += 1
             if self.depth > MAX_DEPTH:

@@ -92,9 +92,11 @@ def _sum(tree: Node, parts: list[Settled], *, convert: bool) -> Settled:
         raise AnswerError(f"cannot read the answer: {first.unit} and {with_unit[-1].unit} in one sum")
     if len(with_unit) == len(parts):
         return first._replace(tree=Node(tree.operator, trees, tree.start))
+    unit = read_unit(first.unit)
+    if unit and unit.factor == 1 and len(with_unit) < len(parts) and not parts[-1].unit:
+        return first._replace(tree=Node(tree.operator, trees, tree.start))
     if not parts[-1].unit or len(with_unit) > 1:
         raise AnswerError(f"cannot read the answer: some terms have the unit {first.unit}, others none")
-    unit = read_unit(first.unit)
     factor = _number(unit.factor if unit and convert else Fraction(1), tree.start)
     scaled = [p.tree if p.unit else joined("*", [p.tree, factor]) for p in parts]
     return first._replace(tree=Node(tree.operator, tuple(scaled), tree.start))
@@ -106,6 +108,14 @@ def _seconds(dims: Dims) -> Dims:
 
 def in_unit_of(settled: Settled, wanted: Unit | None) -> Settled:
     """Count in the question's unit instead of the base unit."""
+    if wanted and _is_rate(settled, wanted):
+        settled = settled._replace(dims=wanted.dims)
     if wanted is None or not settled.unit or settled.dims != wanted.dims or wanted.factor == 1:
         return settled
     return settled._replace(tree=joined("*", [settled.tree, Node("/", (_number(wanted.factor, 0),), 0)]))
+
+
+def _is_rate(settled: Settled, wanted: Unit) -> bool:
+    """Whether TFLOPS stands for TFLOP/s, as people write it for both."""
+    rate = settled.dims == (("FLOP", 1),) and wanted.dims == (("FLOP", 1), ("s", -1))
+    return rate and settled.unit.lower().endswith("flops")

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from symacct.answers.text.characters import Clean, clean
 from symacct.answers.text.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
+from symacct.answers.text.units import unit_of
 from symacct.answers.types import Warned
 from symacct.errors import AnswerError, caret
 
 MAX_TOKENS = 1_000
-_DEVICES = frozenset(["gpu", "tpu", "device", "chip", "h100", "h200", "h800", "a100", "b200", "accelerator"])
 
 
 class Token(NamedTuple):
@@ -92,15 +92,19 @@ def _folded(tokens: list[Token]) -> list[Token]:
     for token in tokens:
         if token.text == "|" and len(out) > 1 and out[-1].kind == "word" and out[-2].text == "|":
             out[-2:] = [out[-1]._replace(glued=out[-2].glued)]
-        elif len(out) > 1 and out[-1].text == "-" and out[-2].text.lower() in _DEVICES and token.glued:
-            out[-2:] = [token]  # GPU-hours are hours
-        elif len(out) > 1 and out[-1].text == "-" and out[-2].text == "micro" and token.glued:
-            out[-2:] = [token._replace(text=f"micro-{token.text}", start=out[-2].start)]
+        elif len(out) > 1 and out[-1].text == "-" and token.glued and _is_compound(out[-2].text, token.text):
+            out[-2:] = [token._replace(start=out[-2].start)]  # GPU-hours are hours
         elif token.text in ("s", "sec") and out and out[-1].text == "μ":
             out[-1] = out[-1]._replace(text="μs", end=token.end)
         else:
             out.append(token)
     return out
+
+
+def _is_compound(first: str, last: str) -> bool:
+    """Whether two words around a hyphen are one unit, of which the last counts: micro-steps, layer-forwards."""
+    noun = unit_of(first)
+    return (first == "micro" or (len(first) > 2 and noun is not None and not noun.dims)) and unit_of(last) is not None
 
 
 def _undecorated(text: str) -> tuple[int, int]:

@@ -44,6 +44,13 @@ CONCLUSIONS = frozenset(
 )
 """Words behind which an answer says what it comes to."""
 NEGATIONS = frozenset(listed("not never nor neither wrong incorrect instead isn aren doesn 不 非 不是"))
+_PARTS = dict(zip(listed("half third quarter fifth sixth seventh eighth ninth tenth"), range(2, 11), strict=True))
+_FRACTIONS = tuple(
+    (f"{above} / {below}{times}", f"{count} {part}{'s' if above > 1 else ''}{of}")
+    for part, below in _PARTS.items()
+    for count, above in (("a", 1), ("one", 1), ("two", 2), ("three", 3))
+    for times, of in (("", ""), (" *", " of"))
+)
 SPOKEN: dict[tuple[str, ...], str] = {
     tuple(phrase.split()): signs
     for signs, phrases in (
@@ -56,18 +63,14 @@ SPOKEN: dict[tuple[str, ...], str] = {
         ("^", "to the power of, to the power, raised to the power of"),
         ("√", "square root of, the square root of"),
         ("2 *", "twice, double"),
-        ("0.5 *", "half of, one half of"),
-        ("0.5", "one half, a half"),
-        ("0.25", "one quarter, a quarter"),
-        ("0.75", "three quarters"),
-        ("1 / 3", "one third, a third"),
-        ("2 / 3", "two thirds"),
+        ("0.5 *", "half of"),
         (">", "at least, exceeds, more than, greater than, larger than, is at least, is more than, is greater than"),
-        (">", "must exceed, is larger than, is above, 大于, 至少"),
+        (">", "must exceed, is larger than, is above, above, longer than, beyond, 大于, 至少"),
         ("<", "at most, less than, fewer than, smaller than, is at most, is less than, is smaller than"),
-        ("<", "is below, 小于, 至多"),
+        ("<", "is below, below, under, shorter than, 小于, 至多"),
         ("≈", "on the order of, of the order of, in the order of"),
         ("→", "tends to, approaches, converges to, goes to"),
+        *_FRACTIONS,
     )
     for phrase in phrases.split(",")
 }
