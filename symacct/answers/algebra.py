@@ -126,11 +126,11 @@ def _charge(left: list[int], work: int) -> None:
 def _opaque(tree: Node, parts: list[Expr]) -> Expr:
     if tree.operator in ("min", "max"):
         return _extreme(tree.operator, parts)
-    if tree.operator not in ("log", "abs"):
+    if tree.operator not in ("log", "abs", "if"):
         raise SymacctError(f"{tree.operator} is no part of a formula")
     if tree.operator == "log" and parts[0] == 1:
         return 0
-    return name(f"{tree.operator}({to_text(parts[0])})")
+    return name(f"{tree.operator}({', '.join(to_text(p) for p in parts)})")
 
 
 def _extreme(function: str, parts: list[Expr]) -> Expr:

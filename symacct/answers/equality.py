@@ -17,7 +17,7 @@ from symacct.expr import Call, add, multiply, names_in, numerator, terms_of
 from symacct.expr.tree import Leaf, Tree
 
 _TINY = Fraction(1, 10**30)
-_TURNING = ("ceil", "floor", "min", "max", "abs")
+_TURNING = ("ceil", "floor", "min", "max", "abs", "if")
 MOST_DIVISORS = 8
 """Sums below fractions that are multiplied out; of more, numbers decide."""
 MOST_ROUNDING = Fraction(15, 1000)

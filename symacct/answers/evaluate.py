@@ -117,6 +117,8 @@ def _apply(node: Node, parts: list[Fraction | int], left: list[int]) -> Fraction
         return _quotient(parts[0] if len(parts) > 1 else 1, parts[-1])
     if node.operator == "+":
         return sum(parts)
+    if node.operator == "if":
+        return parts[2] if parts[0] <= parts[1] else parts[3]
     if node.operator in ("min", "max"):
         return min(parts) if node.operator == "min" else max(parts)
     if node.operator in ("**", "//"):

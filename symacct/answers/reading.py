@@ -153,6 +153,8 @@ def _read(source: _Source, way: _Way) -> Reading:
     text, statement, names, wanted, noticed = source
     words = Words(text, names, wanted, list(noticed), {}, whole=way.whole)
     trees = _trees(statement.formulas, words, way)
+    if statement.is_cases:
+        trees = [("", Node("if", tuple(tree for _, tree in trees), 0))]
     relation, tree, limit = _judged(trees, names, last=way.last)
     if statement.flipped:
         relation = FLIPPED.get(relation, relation)
@@ -187,7 +189,8 @@ def _trees(formulas: list[tuple[str, list[Token]]], words: Words, way: _Way) -> 
         try:
             out.append((relation, _tree(tokens, words, way)))
         except AnswerError:
-            if i + 1 == len(formulas) or formulas[i + 1][0] not in ("=", "≈", ":"):
+            last = i + 1 == len(formulas) or formulas[i + 1][0] not in ("=", "≈", ":")
+            if last or any(t.text in (",", ";") for t in tokens):  # one of several answers is no label
                 raise
     return out
 

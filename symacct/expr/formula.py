@@ -24,7 +24,8 @@ FUNCTIONS = {
 def to_sympy(tree: Tree) -> Sympy:
     """Return the sympy form of a tree of sums, products, powers and the functions above.
 
-    A sum holds its subtracted terms as ``-``, a product its divisors as ``/`` nodes of one part.
+    A sum holds its subtracted terms as ``-``, a product its divisors as ``/`` nodes of one part; ``if`` is its third
+    part where the first is at most the second, else its fourth.
 
     Examples
     --------
@@ -49,6 +50,8 @@ def to_sympy(tree: Tree) -> Sympy:
         return parts[0] ** parts[1]
     if tree.operator == "-":
         return -parts[0]
+    if tree.operator == "if":
+        return sympy.Piecewise((parts[2], parts[0] <= parts[1]), (parts[3], True))
     if tree.operator == "/":
         return 1 / parts[0] if len(parts) == 1 else reduce(lambda a, b: a / b, parts)
     return getattr(sympy, FUNCTIONS[tree.operator])(*parts)

@@ -131,6 +131,21 @@ def test_what_is_no_formula_is_refused_with_the_culprit(text, culprit):
     assert culprit in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["B if B < D else D", "D if B > D, otherwise B", "B if B <= D else D"])
+def test_cases_are_read_and_compared(text):
+    assert sa.check(text, "min(B, D)", "B D").correct
+    assert not sa.check(text, "max(B, D)", "B D").correct
+    assert not sa.check(text, "B", "B D").correct
+
+
+def test_cases_are_piecewise_in_sympy():
+    import sympy
+
+    B, D = sympy.symbols("B D")
+    expected = sympy.Piecewise((2 * B, D <= B), (D, True))
+    assert sa.read_answer("2B if B >= D else D", "B D").expression == expected
+
+
 def test_the_expression_is_sympy_and_the_rest_is_json():
     import sympy
 
@@ -179,6 +194,14 @@ SPOKEN = [
     ("独立：共 4BT", "4*B*T"),
     ("independent of B", "1"),
     ("O(1), a constant", "1"),
+    ("O(1) — constant in B", "1"),
+    ("6BD, B = batch", "6*B*D"),
+    ("we need 6BD flops", "6*B*D"),
+    ("6\\,B\\,D~\\text{FLOPs}", "6*B*D"),
+    ("### 6BD", "6*B*D"),
+    ("2BD (forward) + 4BD (backward)", "6*B*D"),
+    ("18 bytes/param × B + 4D", "18*B + 4*D"),
+    ("∛B", "B**(1/3)"),
 ]
 
 

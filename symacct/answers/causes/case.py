@@ -117,7 +117,7 @@ def case_of(tree: Tree, question: Question) -> Case:
     truth = question.truth
     points: list[Mapping[str, Fraction | int]] = [question.at or {}]
     if question.mode != "numeric":
-        edges = edges_of(tree, truth.tree, question.names)[::12]
+        edges = edges_of(tree, truth.tree, question.names)[::5]
         defined = [p for p in edges if _value(tree, p) is not None and _value(truth.tree, p) is not None]
         points = [*generic(question.names)[:_POINTS], *defined]
     values = tuple(_value(tree, p) for p in points)

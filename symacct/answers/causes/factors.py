@@ -88,7 +88,7 @@ def of_powers(powers: Monomial, right: Expr) -> Iterator[Finding]:
         constant = not any(re.search(r"\b[^\W\d]\w*\b(?!\()", a) for a, _ in powers)
         yield Finding("factor" if constant else "wrong_growth", ", ".join(a for a, _ in powers))
         return
-    turned = [a for a, e in powers if e in (2, -2) and _exponents(a, right) == {-e / 2}]
+    turned = [a for a, e in powers if _exponents(a, right) == {-Fraction(e) / 2}]
     if turned and len(turned) == len(powers):
         yield Finding("inverted", ", ".join(turned))
         return

@@ -90,7 +90,7 @@ def _prefixes(c: Fraction, case: Case) -> Iterator[Finding]:
 
 def _factors(c: Fraction, case: Case) -> Iterator[Finding]:
     for value, text in _FACTORS.items():
-        if found := _is(c, value, Fraction(1, 100)):
+        if found := _is(c, value, Fraction(15, 1000)):
             yield from _of_factor(value, case, less=c < 1)
             yield Finding("factor", text if c > 1 else f"1/{text}" if "/" not in text else found)
     if _has_peak(case):

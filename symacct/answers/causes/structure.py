@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from symacct.answers.algebra import is_opaque
 from symacct.answers.causes.case import Case
 from symacct.answers.causes.factors import of_number, of_ratio
 from symacct.answers.limits import same_limit
@@ -23,7 +24,8 @@ def of_extremes(case: Case) -> Iterator[Finding]:
     """Yield how an answer differs from a truth with a minimum or maximum in it, or the other way round."""
     for node in nodes(case.truth.tree, ("max", "min")):
         whole = case.truth.tree
-        if case.equals(exchanged(whole, node, Node(_OTHER[node.operator], node.parts, 0))):
+        other = Node(_OTHER[node.operator], node.parts, 0)
+        if nodes(case.tree, ("max", "min")) and case.equals(exchanged(whole, node, other)):
             yield Finding("max_for_min")
         if case.equals(exchanged(whole, node, joined("+", list(node.parts)))):
             yield Finding("sum_for_max")
@@ -181,6 +183,8 @@ def _is_sum_of_shares(case: Case) -> bool:
         return False
     (right,) = terms_of(case.right)
     wanted = dict(right)
+    if any(is_opaque(n) for n in wanted):
+        return False
     shares = [dict(m) for m in terms_of(case.answer)]
     return all(s and s != wanted and all(abs(wanted.get(n, 0)) == e for n, e in s.items()) for s in shares)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from symacct.answers.text.names import Names
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.units import unit_of
-from symacct.answers.text.vocabulary import FUNCTIONS, NEGATIONS, ORDERS
+from symacct.answers.text.vocabulary import FUNCTIONS, NEGATIONS, ORDERS, OTHERS
 
-_OTHERS = frozenset(["or", "else", "otherwise", "but"])
 _LONGEST = 24
 """Tokens that a comment has at most."""
 
@@ -45,7 +44,7 @@ def _end(tokens: list[Token], at: int, names: Names) -> int:
     if not inside:
         return 0
     words = [t for t in inside if t.kind == "word"]
-    if any(t.text.lower() in NEGATIONS | _OTHERS for t in words) and any(t.kind == "number" for t in inside):
+    if any(t.text.lower() in NEGATIONS | OTHERS for t in words) and any(t.kind == "number" for t in inside):
         return 0
     if any(t.text in ("→", "∞", "=") for t in inside) or (len(words) == len(inside) and _is_prose(words, names)):
         return end

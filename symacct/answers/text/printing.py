@@ -33,6 +33,9 @@ def _text(tree: Tree) -> tuple[str, int]:
         return _product(tree.parts[:1] if len(tree.parts) > 1 else (), tree.parts[-1:]), _PRODUCT
     if tree.operator == "**":
         return f"{_at_least(tree.parts[0], _ATOM)}**{_at_least(tree.parts[1], _ATOM)}", _POWER
+    if tree.operator == "if":
+        low, high, first, second = (_text(part)[0] for part in tree.parts)
+        return f"{first} if {low} <= {high} else {second}", 0
     inside = ", ".join(_text(part)[0] for part in tree.parts)
     return f"{'O' if tree.operator == 'order' else tree.operator}({inside})", _ATOM
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from symacct.answers.text.names import Names
 from symacct.answers.text.tokens import Token
-from symacct.answers.text.vocabulary import CONCLUSIONS, EQUALS, NEGATIONS, PROSE, SPOKEN
+from symacct.answers.text.vocabulary import CONCLUSIONS, EQUALS, NEGATIONS, OTHERS, PROSE, SPOKEN
 from symacct.errors import AnswerError, caret
 
 _OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
@@ -101,7 +101,10 @@ def _clauses(tokens: list[Token]) -> list[list[Token]]:
 def _has_formula(tokens: list[Token], names: Names) -> bool:
     """Whether there is a number, a sign, or nothing but symbols and filling words: not in ``linear in n``."""
     words = [t for t in tokens if t.kind in ("word", "han")]
-    if len(words) < len(tokens):
+    signs = [t.text for t in tokens if t.kind not in ("word", "han")]
+    if signs == ["="] and _is_word(tokens[-1], names):  # N = parameters
+        return False
+    if signs or any(t.text.lower() in OTHERS for t in words):
         return True
     strange = [t for t in words if _is_word(t, names)]
     return len(strange) < len(words) and all(t.text.lower() in PROSE - {"constant"} for t in strange)

@@ -37,12 +37,18 @@ class Statement:
     approximate: bool = False
     flipped: bool = False
     """Whether the name stands behind the formula, as in ``1 + BW/C > N``."""
+    is_cases: bool = False
+    """Whether the formulas are the two sides of a comparison and what holds below and above it."""
 
 
 def split(tokens: list[Token], names: Names, text: str) -> Statement:
     """Split an answer into its formulas."""
     out = Statement()
-    tokens = concluded(written_out(spread_han(tokens), names), names, text)
+    tokens = written_out(spread_han(tokens), names)
+    if cases := _cases(tokens):
+        out.formulas, out.is_cases = cases, True
+        return out
+    tokens = concluded(tokens, names, text)
     tokens = _constant(tokens) or tokens
     tokens, comments = without_comments(tokens, names)
     tokens, condition = _cut_condition(tokens, names, out)
@@ -62,6 +68,23 @@ def split(tokens: list[Token], names: Names, text: str) -> Statement:
     out.approximate |= any(w.lower() in APPROXIMATE and not names.whole(w) for w in spoken)
     out.formulas = segments
     return out
+
+
+def _cases(tokens: list[Token]) -> list[Segment]:
+    """Return the four formulas of ``P/W if B < C else B*P`` (the lower side first), or nothing."""
+    words = [t.text.lower() if t.kind == "word" else t.text for t in tokens]
+    if words.count("if") != 1 or words.count("else") + words.count("otherwise") != 1:
+        return []
+    start, end = words.index("if"), words.index("else" if "else" in words else "otherwise")
+    relations = [i for i in range(start, end) if words[i] in ("<", ">")]
+    if len(relations) != 1:
+        return []
+    comma = tokens[end - 1].text in (",", ";")
+    sides = [tokens[start + 1 : relations[0]], tokens[relations[0] + 1 : end - comma]]
+    values = [tokens[:start], tokens[end + 1 :]]
+    if words[relations[0]] == ">":
+        sides.reverse()
+    return [("", side) for side in (*sides, *values)]
 
 
 def _constant(tokens: list[Token]) -> list[Token]:

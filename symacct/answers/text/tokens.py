@@ -112,7 +112,7 @@ def _undecorated(text: str) -> tuple[int, int]:
     comment = text.find(" #")
     end = len(text) if comment < 0 or "\\" in text else comment
     start = 0
-    while start < end and text[start] in " >":
+    while start < end and text[start] in " >#":
         start += 1
     while end > start and text[end - 1] in " .,;?":
         end -= 1
@@ -214,7 +214,7 @@ class _Lexer:
             return found.end()
         if sign == "~":  # a space of LaTeX between two glued pieces, else "about"
             after = self.text[found.end() : found.end() + 1]
-            if self.glued and self.out and after.isalnum():
+            if self.glued and self.out and (after.isalnum() or after == "\\"):
                 self.glued = False
                 return found.end()
             sign = "≈"

@@ -78,16 +78,14 @@ _TIMES: dict[str, int | Fraction] = {
     **dict.fromkeys(listed("ps picosecond picoseconds 皮秒"), Fraction(1, 10**12)),
 }
 NOUNS: dict[str, str] = {
-    **dict.fromkeys(listed("slot slots pair pairs forwards"), ""),
-}
-NOUNS |= {
     noun: names.split()[0]
     for names in (
         "param params parameter parameters weight weights 参数 个参数",
         "token tokens tok 词元 个词元 标记",
         "device devices gpu gpus chip chips rank ranks tpu tpus accelerator accelerators 卡 张卡 设备 块",
         "device card cards node nodes h100 h100s a100 a100s h200 h800 b200 v100",
-        "layer layers block blocks 层",
+        "layer layers block blocks slot slots forwards 层",
+        "pair pairs",
         "sequence sequences seq seqs sample samples example examples 序列 条序列 样本 个样本",
         "element elements elem elems value values word words number numbers entry entries 元素 个元素 个",
         "step steps micro-steps micro-step microsteps iteration iterations iter pass passes 步",

@@ -32,7 +32,8 @@ ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
 PROSE = frozenset(
     listed("""a an the is are about approximately approx roughly around circa ca of total overall answer ans final
     return memory compute cost space growth complexity asymptotically exactly
-    result equals equal so thus hence therefore overall altogether that this have get obtain gives
+    result equals equal so thus hence therefore overall altogether that this have get obtain
+    we you need needs require requires gives
     it in all only just dense constant least most exactly at up to
     约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""")
 )
@@ -51,6 +52,8 @@ _FRACTIONS = tuple(
     for count, above in (("a", 1), ("one", 1), ("two", 2), ("three", 3))
     for times, of in (("", ""), (" *", " of"))
 )
+OTHERS = frozenset(listed("or else otherwise but except 或 或者 否则 但"))
+"""Words behind which another answer follows."""
 SPOKEN: dict[tuple[str, ...], str] = {
     tuple(phrase.split()): signs
     for signs, phrases in (
@@ -93,7 +96,7 @@ NUMBERS: dict[str, str] = {
     "一半": "0.5",
 }
 """Numbers that are written as words."""
-_HAN_SPOKEN = (*EQUALS, *CONCLUSIONS, *NEGATIONS, *(p[0] for p in SPOKEN))
+_HAN_SPOKEN = (*EQUALS, *CONCLUSIONS, *NEGATIONS, *OTHERS, *(p[0] for p in SPOKEN))
 HAN_WORDS = frozenset(
     {
         w
