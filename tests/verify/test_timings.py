@@ -147,14 +147,16 @@ class TestGrowth:
 
     def test_what_the_roofline_says_is_confirmed_but_near_the_ridge(self, line: list[Point]) -> None:
         found = findings.growths(line, {p.key: took(p.seconds) for p in line})
-        sides = {(s["from"].split()[2], s["verdict"]) for s in found["steps"]}
-        assert {("b=1", "confirmed"), ("b=128", "confirmed"), ("b=24", "near the ridge")} <= sides
+        sides = {(s["from"].split()[2], s["to"].split()[2], s["verdict"]) for s in found["steps"]}
+        assert {("b=1", "b=2", "confirmed"), ("b=3", "b=6", "confirmed"), ("b=128", "b=256", "confirmed")} <= sides
+        assert ("b=8", "b=16", "confirmed") in sides
+        assert ("b=16", "b=32", "near the ridge") in sides
         assert found["refuted"] == found["not_told"]["within the spread"] == 0
         assert found["confirmed"] + found["not_told"]["near the ridge"] == len(found["steps"])
 
     def test_the_other_growth_refutes(self, line: list[Point]) -> None:
-        wrong = {p.key: took(p.seconds * (1 + i % 2 / 1.5 if p.bound == "memory" else 1)) for i, p in enumerate(line)}
-        (one, *_) = findings.growths(line, wrong)["steps"]
+        a, b = line[:2]
+        (one,) = findings.growths([a, b], {a.key: took(a.seconds), b.key: took(1.9 * b.seconds)})["steps"]
         assert (one["predicted"], one["grows_like"], one["verdict"]) == ("memory", "compute", "refuted")
         flat = {p.key: took(1.5 * line[-2].seconds) for p in line}
         assert findings.growths(line[-2:], flat)["refuted"] == 1
@@ -170,6 +172,12 @@ class TestGrowth:
         assert exact["not_told"]["within the spread"] == 0
         wide = took(0.9 * a.seconds, a.seconds, 1.1 * a.seconds)
         assert findings.growths([a, b], {a.key: wide, b.key: middle})["not_told"]["within the spread"] == 1
+
+    def test_steps_go_as_far_as_they_must(self, grid: list[Point]) -> None:
+        mine = [p for p in grid if p.case.name == "square"]
+        found = findings.growths(mine, {p.key: took(p.seconds) for p in mine})
+        sizes = [(s["from"].split("=")[1], s["to"].split("=")[1]) for s in found["steps"]]
+        assert sizes == [(str(n), str(2 * n)) for n in (200, 300, 400, 600, 800, 1200)]
 
     def test_where_work_and_bytes_grow_alike_there_is_no_step(self, grid: list[Point]) -> None:
         mine = [p for p in grid if p.case.name == "relu"]

@@ -206,7 +206,7 @@ CASES: Sequence[Case] = (
     Case("vectors", "matrix_vector", matrix_vector, "n", {"m": 4000}),
     Case(
         "products", "square", square, "n", {},
-        (200, 300, 450, 650, 900, 1250, 1750, 2500), (1000, 1500, 2300, 3400, 5000, 7500),
+        (200, 300, 400, 600, 800, 1200, 1600, 2400), (1000, 1500, 2300, 3400, 5000, 7500),
     ),
     Case("products", "linear", linear, "b", {"d": 4096, "k": 4096}, LINEAR_ROWS, LARGE_ROWS),
     Case("products", "batched", batched, "g", {"n": 128}, (10, 30, 80, 200, 350), (100, 300, 1000, 3000, 9000)),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from itertools import groupby, pairwise
+from itertools import groupby
 from statistics import median
 from typing import Any
 
 from verify.timings.points import Point, Taken
 
-TELLING = 1.2
-"""How much more the work must grow than the bytes, or less, for a time to tell which of them it follows."""
+TELLING = 1.7
+"""How much more the work must grow than the bytes, or less, for a time to tell which of them it follows: so much that a
+kernel which suits larger sizes a little better does not look like the other."""
 
 NEAR = 2.0
 """Up to this factor from the ridge neither side rules; above this multiple of the roof something else does."""
@@ -42,15 +43,16 @@ def below(points: Iterable[Point], taken: Mapping[str, Taken], cache: int, sprea
 
 
 def growths(points: Iterable[Point], taken: Mapping[str, Taken]) -> dict[str, Any]:
-    """Compare how times grow between neighbouring sizes with the growth of the work, and of the bytes.
+    """Compare how times grow with the growth of the work, and of the bytes, from each size to the next that tells.
 
-    Only where these differ, both sizes are bound by the same, and the operation is one kernel.
+    Only where both sizes are bound by the same, and the operation is one kernel.
     """
     steps = []
     for _, group in groupby(points, key=lambda p: p.case.name):
-        for a, b in pairwise(p for p in group if p.key in taken and p.kernels == 1 and p.flops):
-            apart = (b.flops / a.flops) / (b.bytes / a.bytes)
-            if a.bound == b.bound and max(apart, 1 / apart) >= TELLING:
+        line = [p for p in group if p.key in taken and p.kernels == 1 and p.flops]
+        for i, a in enumerate(line):
+            b = next((p for p in line[i + 1 :] if _apart(a, p) >= TELLING), None)
+            if b is not None and a.bound == b.bound:
                 steps.append(_step(a, b, taken[a.key], taken[b.key]))
     verdicts = [step["verdict"] for step in steps]
     return {
@@ -59,6 +61,12 @@ def growths(points: Iterable[Point], taken: Mapping[str, Taken]) -> dict[str, An
         "refuted": verdicts.count("refuted"),
         "not_told": {reason: verdicts.count(reason) for reason in NOT_TOLD},
     }
+
+
+def _apart(a: Point, b: Point) -> float:
+    """Return by what factor work and bytes grow apart."""
+    factor = (b.flops / a.flops) / (b.bytes / a.bytes)
+    return max(factor, 1 / factor)
 
 
 def _step(a: Point, b: Point, from_: Taken, to: Taken) -> dict[str, Any]:

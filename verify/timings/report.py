@@ -118,8 +118,8 @@ def _findings(found: Mapping[str, Any]) -> list[str]:
     out += [f"  - violated: {v['point']}, {v['ratio']:.2f} of the bound" for v in below["violations"]]
     told = growth["confirmed"] + growth["refuted"]
     out.append(
-        f"- Of {len(growth['steps'])} steps from a size to the next, {told} tell the side of the ridge by how the time "
-        f"grows: {growth['confirmed']} confirm it, {growth['refuted']} refute it."
+        f"- Of {len(growth['steps'])} steps from a size to a larger one, {told} tell the side of the ridge by how the "
+        f"time grows: {growth['confirmed']} confirm it, {growth['refuted']} refute it."
     )
     for w in growth["steps"]:
         if w["verdict"] == "refuted":
