@@ -62,8 +62,18 @@ def joint(graph: Graph, wrt: Sequence[str] | str | None = None) -> Joint:
     if without and (wrt is not None or not found):
         msg = f"no gradient arrives at {one_of(without)}: what is yielded does not depend on it, or through a detach"
         raise GraphError(msg)
+    _part(found, builder)
     done = builder.graph([*graph.outputs, *found.values()], graph.stated)
     return Joint(done, tuple(seeds), found, without)
+
+
+def _part(found: dict[int, int], builder: Builder) -> None:
+    """Copy a gradient that is that of another input too: as in torch, each has a tensor of its own."""
+    taken: set[int] = set()
+    for i, made in found.items():
+        if made in taken:
+            (found[i],) = builder.op("copy", (made,), {})
+        taken.add(made)
 
 
 def chosen_inputs(graph: Graph, wrt: Sequence[str] | str | None) -> tuple[str, ...]:

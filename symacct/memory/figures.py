@@ -84,7 +84,7 @@ class MemoryFigures:
 def figures(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> MemoryFigures:
     """Return the memory of a step at given sizes; see `Ledger.at`."""
     given = numbers(ledger, sizes, axes)
-    ledger = ledger.with_turns(given)
+    ledger = ledger.with_sizes(given)
     peak = max(ledger.peaks, key=lambda p: evaluate(p.bytes, given))
     held = {label: int(evaluate(bytes, given)) for label, bytes in ledger.held_at(peak.path).items()}
     return MemoryFigures(Quantity(evaluate(peak.bytes, given), "B"), peak.phase, peak.where, held, given)

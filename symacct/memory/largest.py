@@ -96,7 +96,7 @@ def largest(
     most = amount("memory", memory, "B")
     left = [x for x in ledger.names if x != n and isinstance(given.get(x, _NAME), Poly)]
     if left or isinstance(most, Poly):
-        ledger = ledger.with_turns(given)
+        ledger = ledger.with_sizes(given)
         return Largest(n, most, None, _forms(ledger, n, most, given), "", ledger.conditions_at(given))
     numbers = {x: int(size) for x, size in given.items()}  # type: ignore[arg-type]
     value, peak = _largest(ledger, n, most, numbers)
@@ -153,7 +153,7 @@ _NAME = Poly({})
 
 def peak_at(ledger: Ledger, sizes: Mapping[str, int]) -> tuple[Expr, str]:
     """Return the most bytes that are alive at given sizes, and when."""
-    found = ledger.with_turns(sizes).peaks
+    found = ledger.with_sizes(sizes).peaks
     bytes, peak = max(((evaluate(p.bytes, sizes), p) for p in found), key=lambda at: at[0])
     return bytes, f"{peak.phase}, right after {peak.where}"  # type: ignore[return-value]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from symacct.accounting.walk import names_of
 from symacct.errors import one_of
-from symacct.expr import Expr, add, names_in, substitute, to_json, to_sympy, to_text
+from symacct.expr import Expr, Size, add, names_in, substitute, to_json, to_sympy, to_text
 from symacct.graph import Condition
 from symacct.memory.alive import Apart, Label, Path
 from symacct.memory.candidates import Held, Moment, Walks, undominated
@@ -62,8 +62,15 @@ class Ledger:
         """The sizes that are still names, in alphabetical order."""
         return tuple(sorted({*names_of(self.step.graph), *names_in(self.step.micro_batches)}))
 
-    def with_turns(self, sizes: Mapping[str, Any]) -> Ledger:
-        """Return the ledger in which repeats with too few turns for the forms, at these sizes, are written out."""
+    def with_sizes(self, sizes: Mapping[str, Any]) -> Ledger:
+        """Return the ledger at some sizes: repeats with too few turns for the forms are written out.
+
+        The number of micro-batches, which decides what lasts, is put in too.
+        """
+        parts = self.step.micro_batches
+        if (known := substitute(parts, sizes)) != parts:
+            step = replace(self.step, micro_batches=cast("Size", known))
+            return replace(self, step=step).with_sizes(sizes)
         free = {n: substitute(n, sizes) for n in self.walks.free}
         few = {n: turns for n, turns in free.items() if isinstance(turns, int) and turns < self.walks.few[n]}
         return replace(self, turns=few) if few else self
@@ -88,7 +95,7 @@ class Ledger:
             storages.given,
             storages.measure,
             kept=set(step.graph.inputs) - set(step.seeds),
-            apart=Apart(frozenset(step.seeds), gradients if step.added_up else frozenset(), gradients),
+            apart=Apart(frozenset(step.seeds), step.absorbed, gradients),
             lasting=add(self.besides.values()),
             turns=self.turns,
             watched=(AFTER, self.between),

@@ -18,7 +18,7 @@ from symacct.optimizers import Buffer, Optimizer
 
 ROLES: Mapping[str, str] = {
     "parameters": "what the model computes with",
-    "gradients": "of the parameters",
+    "gradients": "of the parameters, and of inputs where they are asked for",
     "master copies": "what the optimizer updates",
     "optimizer state": "what the optimizer keeps",
     "casts": "copies of weights that products read",
@@ -43,7 +43,7 @@ class Step:
     graph
         The forward and the backward pass.
     gradients
-        The gradients of parameters among its outputs, by the input that they belong to.
+        The gradients among its outputs, by the input that they belong to.
     seeds
         Inputs that are the gradients of what the forward pass yields; they go after their last use.
     policy
@@ -76,6 +76,12 @@ class Step:
     def parameters(self) -> list[Parameter]:
         """The parameters."""
         return parameters_of(self.graph, self.dtypes, self.policy)
+
+    @property
+    def absorbed(self) -> frozenset[int]:
+        """The gradients that go as they are made: they are added to what is there all the time."""
+        params = [i for i in self.gradients if self.graph.tensors[i].role == "param"] if self.added_up else []
+        return frozenset(self.gradients[i] for i in params)
 
     @property
     def trained(self) -> list[Parameter]:
@@ -174,11 +180,7 @@ def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
     gradients = set(step.gradients.values())
     told = {i: ("results", graph.tensors[i].name) for i in graph.outputs if i not in gradients}
     told |= {i: ("logits", graph.tensors[i].name) for i in logits_of(graph)}
-    told |= {
-        made: ("gradients", f"gradient of {graph.tensors[i].name}")
-        for i, made in step.gradients.items()
-        if graph.tensors[i].role == "param"
-    }
+    told |= {made: ("gradients", f"gradient of {graph.tensors[i].name}") for i, made in step.gradients.items()}
     yield from _casts(graph)
     for op in graph.ops:
         for place, i in enumerate(op.outputs):

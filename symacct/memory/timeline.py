@@ -58,7 +58,7 @@ def timeline(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str,
     if _operations(graph, turns) > MOST:
         msg = f"a step at these sizes is more than {MOST:,} operations; give fewer turns to its repeats"
         raise InconclusiveError(msg)
-    ledger = replace(ledger, turns=turns, sizes=given)
+    ledger = replace(ledger.with_sizes(given), turns=turns, sizes=given)
     moments: list[tuple[str, dict[str, int]]] = []
     steady = _by_role(ledger.besides)
 

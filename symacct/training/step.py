@@ -253,7 +253,7 @@ class Training:
             "update": {q: self._known(self.update.total, q, to_json) for q in TOTALS},
             "step": {q: self._known(self.step_total, q, to_json) for q in TOTALS},
             "micro_batches": to_json(self.update.step.micro_batches),
-            "memory": self.memory.to_json(),
+            "memory": self.update.memory_json(),
             "convention": self.account.convention.to_json(),
             "dtype": formats(self.account),
             "traffic": self.account.traffic,
@@ -270,7 +270,7 @@ class Training:
         said = [[word, text] for word, text in notes(self.total) if word in under]
         if self.account.traffic == "compulsory":
             said.append(["", "of each pass by itself, and of both together: these do not add up"])
-        memory = "" if self.update.step.optimizer is None else f"{self.memory}\n\n"
+        memory = "" if self.update.step.optimizer is None else f"{self.update.told_memory()}\n\n"
         said += self.update.notes() if memory else []
         return f"{table(['phase', *TOTALS], rows, self.total.title)}\n\n{memory}{table(['under', ''], said)}"
 

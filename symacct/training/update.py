@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -12,7 +13,7 @@ from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import counts_of, one_unit
 from symacct.backward import Joint
 from symacct.conventions import Convention, Work, matmul_work
-from symacct.errors import ConventionError
+from symacct.errors import ConventionError, InconclusiveError
 from symacct.expr import (
     Expr,
     add,
@@ -91,20 +92,34 @@ class Update:
         """The ledger of the step."""
         return Ledger(self.step)
 
+    def told_memory(self) -> str:
+        """Print the memory of the step, or why it is not known."""
+        try:
+            return str(self.memory)
+        except InconclusiveError as error:
+            return f"memory is not known: {error}"
+
+    def memory_json(self) -> dict[str, Any] | None:
+        """Return the memory of the step as JSON-able data, null where it is not known."""
+        try:
+            return self.memory.to_json()
+        except InconclusiveError:
+            return None
+
     def notes(self) -> list[list[str]]:
         """Return how the step is done, in words."""
         step = self.step
         said = [["policy", f"{step.policy.name}: {step.policy.note}" if step.policy.note else step.policy.name]]
         if step.optimizer is not None:
             kernel = KERNELS.get(step.kernel)
-            said.append(
-                ["optimizer", step.optimizer.name + (f"; {step.optimizer.note}" if step.optimizer.note else "")]
-            )
+            note = step.optimizer.note if step.trained else "no parameter has a gradient, so nothing is updated"
+            said.append(["optimizer", f"{step.optimizer.name}; {note}" if note else step.optimizer.name])
             said.append(["kernel", f"{step.kernel}: {kernel}" if kernel else "what the update makes is not known"])
         if step.micro_batches != 1:
             told = f"{step.micro_batches} micro-batches a step; each mean loss times {to_text(self.scale)}"
             said.append(["accumulate", told])
-        said += [["memory", f"where {condition}"] for condition in self.memory.conditions]
+        with suppress(InconclusiveError):  # where the memory is not known, that is told in its place
+            said += [["memory", f"where {condition}"] for condition in self.memory.conditions]
         return said
 
     def accumulation(self, axis: str, batch: Any, memory: Any, sizes: Mapping[str, Any]) -> Accumulation:
@@ -137,10 +152,10 @@ def updated(
     """
     chosen = None if optimizer_ is None else optimizer(optimizer_)
     given = both.graph.inputs
-    params = {i: made for i, made in both.gradients.items() if both.graph.tensors[i].role == "param" and i in given}
+    gradients = {i: made for i, made in both.gradients.items() if i in given}
     step = Step(
         both.graph,
-        params,
+        gradients,
         both.seeds,
         policy_for(account, policy),
         chosen,

@@ -55,6 +55,40 @@ def test_as_many_micro_batches_as_a_name_says() -> None:
     assert training.memory.at(n=3, b=2, d=4, k=5).peak.value > 0
 
 
+def test_one_micro_batch_by_name_is_one():
+    """Then no gradient is there before it is made; with two they all are."""
+    named = DEEP.training(optimizer="adamw", policy="bf16", accumulate="n").memory
+    sizes = {"b": 64, "d": 4, "L": 8}
+    for n in (1, 2, 3):
+        number = DEEP.training(optimizer="adamw", policy="bf16", accumulate=n).memory
+        assert named.at(sizes=sizes, n=n).peak == number.at(sizes=sizes).peak
+        assert max(named.timeline(sizes=sizes, n=n).totals) == int(number.at(sizes=sizes).peak)
+        assert named.largest("b", 10**5, d=4, L=8, n=n).value == number.largest("b", 10**5, d=4, L=8).value
+
+
+def test_gradients_of_inputs_are_gradients():
+    step = sa.account(linear, params=["w"]).training("x, w", optimizer="adamw")
+    assert sa.same(step.memory.roles["gradients"], "2*(b*d + d*k)")
+    assert sa.same(step.memory.roles["optimizer state"], "4*d*k")
+    alone = sa.account(linear).training(optimizer="adamw")
+    assert "no parameter has a gradient, so nothing is updated" in str(alone)
+
+
+def test_a_gradient_that_is_that_of_two_weights_is_two_tensors():
+    """As torch accumulates them: the second is a copy."""
+    torch = pytest.importorskip("torch")
+
+    def summed(x: "b d", one: "d k", two: "d k"):
+        return x @ (one + two)
+
+    memory = sa.account(summed, params=["one", "two"], dtype="fp32").training().memory
+    assert sa.same(memory.roles["gradients"], "8*d*k")
+    x, one, two = (torch.ones(s) for s in ((2, 3), (3, 5), (3, 5)))
+    weights = [one.requires_grad_(), two.requires_grad_()]
+    summed(x, *weights).sum().backward()
+    assert len({w.grad.data_ptr() for w in weights}) == 2
+
+
 @pytest.mark.parametrize("optimizer", [None, "adamw"])
 def test_adding_gradients_up_reads_two_and_writes_one(optimizer: str | None) -> None:
     """Each further micro-batch: d*k gradients of 2 bytes are read twice and written once."""

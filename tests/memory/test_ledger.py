@@ -190,11 +190,17 @@ def test_a_size_of_which_not_one_fits():
 
 
 def test_a_conditional_is_refused():
+    """What the passes execute is told all the same."""
+
     def layer(p: "", x: "n n"):
         return sa.cond(p > 0, lambda x: x @ x, lambda x: x @ x @ x, x)
 
+    step = sa.account(layer, params=["x"]).training(optimizer="adamw")
     with pytest.raises(InconclusiveError, match="branch"):
-        sa.account(layer, params=["x"]).training().memory.peaks  # noqa: B018
+        step.memory.peaks  # noqa: B018
+    assert "12*n**3" in str(step)
+    assert "memory is not known: how much memory a conditional takes" in str(step)
+    assert step.to_json()["memory"] is None
 
 
 def test_options_of_training():
