@@ -8,15 +8,36 @@ from typing import Any
 Sizes = Sequence[int]
 
 
-def conv(x: Any, w: Any, bias: Any = None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+def conv(
+    x: Any,
+    w: Any,
+    bias: Any = None,
+    *,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    zeros: Sizes = (),
+) -> Any:
     """Run a convolution of as many axes as it has strides."""
+    del zeros  # which are in x
     return _function("conv{}d", stride)(x, w, bias, tuple(stride), tuple(padding), tuple(dilation), groups)
 
 
 def conv_transpose(
-    x: Any, w: Any, bias: Any = None, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, sizes: Sizes
+    x: Any,
+    w: Any,
+    bias: Any = None,
+    *,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    sizes: Sizes,
+    zeros: Sizes = (),
 ) -> Any:
     """Run a transposed convolution to an output of given sizes."""
+    del zeros  # which count among the sizes
     rank = len(stride)
     per_axis = zip(sizes, x.shape[-rank:], w.shape[-rank:], stride, padding, dilation, strict=True)
     extra = tuple(n - ((windows - 1) * s - 2 * p + d * (k - 1) + 1) for n, windows, k, s, p, d in per_axis)
@@ -25,11 +46,20 @@ def conv_transpose(
 
 
 def conv_backward_weight(
-    x: Any, grad: Any, *, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    x: Any,
+    grad: Any,
+    *,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    zeros: Sizes = (),
 ) -> Any:
     """Run the gradient of a convolution's weight."""
     import torch
 
+    del zeros  # which are in x
     rank = len(stride)
     if x.ndim == rank + 1:
         x, grad = x.unsqueeze(0), grad.unsqueeze(0)

@@ -202,10 +202,12 @@ def _conv(rank: int, tensors: tuple[Any, Any, Any], stride: Any, padding: Any, *
     x, w, bias = tensors
     _check_rank(f"conv{rank}d", rank, x, w)
     stride, dilation = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
+    zeros = (0,) * rank
     if isinstance(padding, str):
-        x, padding = _named_padding(x, sizes_of(w)[2:], stride, padding, dilation)
+        x, padding, zeros = _named_padding(x, sizes_of(w)[2:], stride, padding, dilation)
     padding = per_axis(padding, rank, "padding", least=0)
     attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": unwrap(groups)}
+    attrs |= {"zeros": zeros} if any(zeros) else {}
     return apply("conv", x, w, *([] if bias is None else [bias]), **attrs)
 
 
@@ -235,13 +237,16 @@ def _check_rank(name: str, rank: int, x: Any, w: Any) -> None:
 
 def _named_padding(
     x: Any, kernel: Sequence[Size], stride: Sequence[Size], padding: str, dilation: Sequence[Size]
-) -> tuple[Any, tuple[Size, ...]]:
-    """Return padding of a name; where "same" is uneven, one zero more is put behind the input first, as torch does."""
+) -> tuple[Any, tuple[Size, ...], tuple[int, ...]]:
+    """Return the input and padding of a name; where "same" is uneven, a zero is put behind the input, as torch does.
+
+    And how many: they are padding to whoever counts without it.
+    """
     if padding not in ("same", "valid"):
         msg = f"unknown padding {padding!r} of a convolution; known: sizes, same, valid{caller()}"
         raise ConventionError(msg)
     if padding == "valid":
-        return x, (0,) * len(kernel)
+        return x, (0,) * len(kernel), (0,) * len(kernel)
     if any(s != 1 for s in stride):
         msg = f"padding 'same' with the stride {tuple(stride)}; it needs stride 1{caller()}"
         raise ConventionError(msg)
@@ -250,7 +255,8 @@ def _named_padding(
     if any(odd):
         widths = [(0, 0)] * (len(x.shape) - len(kernel)) + [(0, one) for one in odd]
         x = apply("pad", x, widths=tuple(widths), value=0.0)
-    return x, tuple(divide(add((total, -one)), 2) for total, one in zip(totals, odd, strict=True))  # type: ignore[misc]
+    each = tuple(divide(add((total, -one)), 2) for total, one in zip(totals, odd, strict=True))
+    return x, each, tuple(odd)  # type: ignore[return-value]
 
 
 def whole(value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:

@@ -71,9 +71,11 @@ def window_count(n: Size, kernel: Size, stride: Size, padding: Size, dilation: S
 
 
 def slides(n: Sequence[Size], kernel: Sequence[Size], windows: Sequence[Size], attrs: Attrs) -> Slides:
-    """Return how the window slides along each axis."""
-    per_axis = zip(n, kernel, windows, attrs["stride"], attrs["padding"], attrs["dilation"], strict=True)
-    return tuple(Slide(*axis) for axis in per_axis)
+    """Return how the window slides along each axis; `zeros` that are behind the elements are padding, at that end."""
+    zeros = attrs.get("zeros", (0,) * len(n))
+    real = [add((size, -z)) for size, z in zip(n, zeros, strict=True)]
+    steps = (attrs[step] for step in ("stride", "padding", "dilation"))
+    return tuple(Slide(*axis) for axis in zip(real, kernel, windows, *steps, (z != 0 for z in zeros), strict=True))
 
 
 def shape_of_conv(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from symacct.conventions import Key, Work
 from symacct.expr import Expr, Poly, Size, add, at_most, ceildiv, multiply, product
 from symacct.graph import Condition, Graph
-from symacct.rules.rule import Read, last_axis, whole
+from symacct.rules.rule import Read, whole
 
 
 class Slide(NamedTuple):
@@ -218,16 +218,16 @@ def work_of_windows(
 def slid_over(tensor: int, graph: Graph, axes: Sequence[Slide]) -> Read:
     """Return what windows see of a tensor whose last axes they slide over: the elements that have a tap.
 
-    All where there is no closed form, see `conditions_of_places`.
+    All where there is no closed form, see `conditions_of_places`; and what is behind the elements, zeros put there.
     """
-    shape, rank = whole(graph, tensor).shape, len(axes)
-    seen = tuple(_seen(x) if size == x.n else size for size, x in zip(shape[-rank:], axes, strict=True))
-    return Read(tensor, (*shape[:-rank], *seen), last_axis(shape), tuple(axes))
-
-
-def _seen(x: Slide) -> Size:
-    seen = real_places(x)
-    return x.n if seen is None else seen  # type: ignore[return-value] # elements are a size
+    everything, rank = whole(graph, tensor), len(axes)
+    sizes, shape = graph.tensors[tensor].shape[-rank:], everything.shape
+    unseen = [0 if (seen := real_places(x)) is None else add((x.n, -seen)) for x in axes]
+    if all(gone == 0 for gone in unseen):
+        return everything
+    kept = zip(sizes, shape[-rank:], unseen, strict=True)
+    last = tuple(add((size, -gone)) if size == stored else stored for size, stored, gone in kept)
+    return Read(tensor, (*shape[:-rank], *last), everything.row, tuple(axes))  # type: ignore[arg-type]
 
 
 def conditions_of_places(x: Slide) -> list[Condition]:

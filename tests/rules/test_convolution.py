@@ -212,3 +212,28 @@ def test_what_has_no_closed_form_is_refused_by_name() -> None:
     assert sa.same(sa.account(layer, k=3, n=9).flops, "30*b*c*o")
     with pytest.raises(InconclusiveError, match="under 2n with padding=exact, taps on padding have no closed form"):
         sa.account(layer, convention=sa.Convention(padding="exact")).matmul_flops  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even")
+@pytest.mark.parametrize("n", [6, 7, 10])
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4, 6])
+def test_an_uneven_same_is_padding_at_both_ends(kernel: int, dilation: int, n: int) -> None:
+    """Torch puts the zero that is more behind the input: taps on it are on padding, forward and going back."""
+    reach = dilation * (kernel - 1)
+    real = sum(0 <= o + j * dilation - reach // 2 < n for o in range(n) for j in range(kernel))
+
+    def same(x, w):
+        return sa.conv1d(x, w, padding="same", dilation=dilation)
+
+    for sizes in ({"n": n}, {}):
+        made = sa.account(same, x="b 3 n", w=f"4 3 {kernel}", convention="padding=exact", params=["w"], sizes=sizes)
+        at = {"b": 2} | ({} if sizes else {"n": n})
+        if not sizes and n < reach:
+            continue  # the form in names holds where a window reaches over no more than there is
+        assert made.at(sizes=at).matmul_flops == 2 * 2 * 3 * 4 * real
+        assert made.training(wrt=["x", "w"]).total.at(sizes=at).matmul_flops == 3 * 2 * 2 * 3 * 4 * real
+    x, w = (torch.randn(s, dtype=torch.float64, requires_grad=True) for s in ((2, 3, n), (4, 3, kernel)))
+    numbers = sa.account(same, x=f"2 3 {n}", w=f"4 3 {kernel}", dtype="fp64")
+    (ran,) = numbers.graph.run({}, inputs=[x, w]).outputs
+    torch.testing.assert_close(ran, F.conv1d(x, w, padding="same", dilation=dilation))
