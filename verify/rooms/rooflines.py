@@ -108,19 +108,43 @@ def waterfalls_agree(case: Case) -> None:
         agree(sum(bound.points), 1 - bound.mfu, f"the sum of the losses at {case}")
 
 
+def conv(x: "n c t", kernel: "o c 3"):
+    return sa.conv1d(x, kernel, padding=1)
+
+
+def attend(q: "h s k", k: "h t k", v: "h t k"):
+    return sa.scaled_dot_product_attention(q, k, v)
+
+
+def factors(case: Case) -> dict[Any, tuple[dict[str, int], list[tuple[Any, Any]]]]:
+    """Sizes of three operations, and the matrices that torch multiplies for each: of a convolution its windows."""
+    import torch
+
+    b, d, k = case.b, case.d, case.k
+    x, w, heads = torch.ones(2, d, 1, b), torch.ones(k, 3 * d), torch.ones(3, b, d)
+    windows = torch.nn.functional.unfold(x, (1, 3), padding=(0, 1)).mT.reshape(-1, 3 * d)
+    keys = torch.ones(3, k, d)
+    scores = heads @ keys.mT
+    return {
+        layer: ({"b": b, "d": d, "k": k}, [(torch.ones(b, d), torch.ones(d, k))]),
+        conv: ({"n": 2, "c": d, "t": b, "o": k}, [(windows, w.T)]),
+        attend: ({"h": 3, "s": b, "t": k, "k": d}, [(heads, keys.mT), (scores, keys)]),
+    }
+
+
 def tiles_agree(case: Case) -> None:
     """Tiles and waves, one by one."""
     rows, columns, units = 1 + case.matrix % 40, 1 + case.vector % 40, 1 + case.bandwidth % 7
-    account = sa.account("b d, d k -> b k")
-    roof = account.roofline(device(case), tile=(rows, columns), units=units)
-    tiles = sum(1 for _ in range(0, case.b, rows) for _ in range(0, case.k, columns))
-    waves = math.ceil(tiles / units)
-    seconds = Fraction(2 * waves * units * rows * columns * case.d, case.matrix)
-    agree(
-        roof.at(b=case.b, d=case.d, k=case.k).kernels[0].times.matrix,
-        seconds,
-        f"tiles of {rows} by {columns} at {case}",
-    )
+    for operation, (sizes, products) in factors(case).items():
+        roof = sa.account(operation).roofline(device(case), tile=(rows, columns), units=units)
+        seconds = Fraction(0)
+        for left, right in products:
+            (*many, m, k), n = left.shape, right.shape[-1]
+            tiles = sum(1 for _ in range(math.prod(many)) for _ in range(0, m, rows) for _ in range(0, n, columns))
+            waves = math.ceil(tiles / units)
+            seconds += Fraction(2 * waves * units * rows * columns * k, case.matrix)
+        matrix = roof.at(sizes=sizes).kernels[0].times.matrix
+        agree(matrix, seconds, f"tiles of {rows} by {columns} of {operation.__name__} at {case}")
 
 
 RATES = st.integers(10, 10**5)
@@ -162,8 +186,9 @@ CHECKS = (
     Check(
         "tiles and waves",
         "ceil(m/tile)*tile, ceil(tiles/units)*units",
-        "counting the tiles",
+        "counting the tiles of the matrices that torch multiplies",
         tiles_agree,
+        needs=("torch",),
         **COMMON,
     ),
 )
