@@ -1,23 +1,31 @@
-"""Judging answers, all different, against parsing and simplifying with sympy; and a class in two processes."""
+"""Judging answers, all different, against parsing and simplifying with sympy; and a whole class by the command."""
 
 from __future__ import annotations
 
+import csv
+import os
+import pty
 import random
+import subprocess
+import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median, quantiles
 
 import sympy
 
 from bench.rounds import Comparison, hand_back
-from symacct.grading import Key, Question, Submission, Truth, grade
+from symacct.grading import Question, Truth
 from symacct.grading.marking import judge_safely
 from symacct.grading.truths import judged_by
 
 ROUNDS = 4
 CLASSES = 2
 NAMES = "BDKFHLNPQTVWn"
-STUDENTS = 50
+STUDENTS = 500
 FORMS = {
     "2*B*D*K": ("2*B*D*K", "2*B*(D*K)", "B*D*K", "2*B*K", "2*B*D*K*D"),
     "B*K*(2*D - 1)": ("2*B*D*K - B*K", "2*B*D*K", "B*D*K"),
@@ -90,15 +98,60 @@ def main() -> None:
         Comparison(group, name, [rank(o) for o, _ in rounds], [rank(p) for _, p in rounds], seconds=limit)
         for name, rank, limit in ranks
     ]
-    key = Key({"": ""}, tuple(asked), "")
-    two, one = [], []
-    for _ in range(CLASSES):
-        handed = [Submission(str(i), {q.id: answer(q, draw) for q in asked}, "") for i in range(STUDENTS)]
-        two.append(timed(lambda: grade(key, handed, jobs=2)))  # noqa: B023
-        one.append(timed(lambda: grade(key, handed)))  # noqa: B023
-    # a tenth of 500 students, in a tenth of the 60 s that they may take
-    found.append(Comparison("50 students x 30; peer: 1 process", "2 processes", two, one, seconds=6))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        two, one = [], []
+        for _ in range(CLASSES):
+            hand_in(asked, draw, folder)
+            two.append(timed(lambda: by_command(folder, jobs=2)))
+            one.append(timed(lambda: by_command(folder, jobs=1)))
+    title = f"{STUDENTS} students x {len(asked)}; peer: 1 process"
+    found.append(Comparison(title, "2 processes", two, one, seconds=60))
     hand_back(found)
+
+
+def hand_in(asked: list[Question], draw: random.Random, folder: Path) -> None:
+    """Write a key and the answers of a class, each answer another one."""
+    parts = [
+        f'[[question]]\nid = "{q.id}"\nprompt = "?"\nsymbols = {[*q.symbols]}\nformula = "{q.truth.text}"\n'
+        for q in asked
+    ]
+    (folder / "key.toml").write_text("\n".join(parts), encoding="utf-8")
+    with (folder / "class.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["student", *(q.id for q in asked)])
+        rows.writerows([f"s{i}", *(answer(q, draw) for q in asked)] for i in range(STUDENTS))
+
+
+def by_command(folder: Path, jobs: int) -> None:
+    """Grade a class as a teacher does: the whole command with its reports, the progress bar on a terminal."""
+    ours, theirs = pty.openpty()
+    words = [
+        sys.executable,
+        "-m",
+        "symacct",
+        "grade",
+        "key.toml",
+        "class.csv",
+        "--jobs",
+        str(jobs),
+        "--report",
+        "r.html",
+    ]
+    words += ["--csv", "r.csv", "--gradescope", "r.json"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    shown = threading.Thread(target=_read_all, args=(ours,), daemon=True)
+    shown.start()
+    subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
+    os.close(theirs)
+
+
+def _read_all(terminal: int) -> None:
+    try:
+        while os.read(terminal, 65536):
+            pass
+    except OSError:  # how a terminal of Linux ends
+        os.close(terminal)
 
 
 if __name__ == "__main__":

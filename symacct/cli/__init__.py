@@ -68,9 +68,9 @@ def _run(words: list[str]) -> None:
 def _prepare_streams() -> None:
     if sys.stderr is None:  # closed before the command began
         sys.stderr = io.StringIO()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks
 
 
 def _leave(error: OSError | None = None) -> NoReturn:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
 from symacct.cli.options import Json, examples
 from symacct.cli.output import emit
-from symacct.errors import AnswerError
+from symacct.errors import AnswerError, FileError
 
 answers = typer.Typer(rich_markup_mode=None)
 
@@ -61,6 +63,8 @@ def check(
     from symacct.answers import check as compare
     from symacct.answers.mistakes import spoken, told
 
+    if not symbols:
+        _refuse_other_files(truth)
     named, growing, sizes = _pairs(symbols) or symbols, var.replace(",", " ").split() or None, _pairs(at) or None
     verdict = compare(
         *(answer, truth, named, mode, rtol, growing, sizes), unit=unit, quantity=of, show_derivation=show_derivation
@@ -80,6 +84,14 @@ def mistakes(*, lang: Language = "en", json: Json = False) -> None:
 
     rows = [[code, sentence(Finding(code, "..."), lang)] for code in MISTAKES]
     emit(lambda: table(["code", "meaning"], rows), lambda: dict(rows), as_json=json)
+
+
+def _refuse_other_files(truth: str) -> None:
+    """Refuse a path that would read as a formula in the names of its parts."""
+    if os.path.lexists(truth) and not (Path(truth).is_file() and truth.endswith((".py", ".json"))):
+        kind = "folder" if Path(truth).is_dir() else "file, but neither .py nor .json"
+        msg = f"{truth[:60]!r} is a {kind}; where it is meant as a formula, name its symbols with --symbols"
+        raise FileError(msg)
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 MOST_SHOWN = 500
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
@@ -20,13 +18,13 @@ def visible(text: str, most: int = MOST_SHOWN) -> str:
     ('2BDK\\x1b[31m\\u202e', 'nnnnn... (1,000 characters)')
 
     """
-    shown = "".join(_shown(c) for c in text[:most])
+    shown = text[:most]
+    if not shown.isprintable():
+        shown = "".join(c if c.isprintable() else _written_out(c) for c in shown)
     return shown if len(text) <= most else f"{shown}... ({len(text):,} characters)"
 
 
-def _shown(char: str) -> str:
-    if char == " " or unicodedata.category(char)[0] not in "CZ":
-        return char
+def _written_out(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 

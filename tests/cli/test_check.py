@@ -67,6 +67,20 @@ def test_a_bad_question_has_exit_code_2_and_one_message(run, words) -> None:
     assert ran.err.startswith("symacct: ")
 
 
+@pytest.mark.parametrize("name", ["graphs", "key.toml", "n", "link"])
+def test_a_path_is_no_formula(run, tmp_path, monkeypatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "graphs").mkdir()
+    (tmp_path / "link").symlink_to("nowhere")
+    for file in ("key.toml", "n"):
+        (tmp_path / file).write_text("x", encoding="utf-8")
+    ran = run("check", "2B", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"symacct: {name!r} is a ")
+    assert run("check", "2n", "2*n", "--symbols", "n").code == 0
+    assert run("check", "n", "n", "--symbols", "n").code == 0
+
+
 def test_an_answer_that_does_not_read_is_wrong(run) -> None:
     ran = run("check", "2B(", "2*B")
     assert ran.code == 1

@@ -142,6 +142,15 @@ def test_ask(run, monkeypatch) -> None:
     assert "[2/2]" in ran.err
 
 
+@pytest.mark.usefixtures("folder")
+def test_what_is_typed_in_another_encoding_is_an_answer_that_does_not_read(run, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n2BDK\n"), encoding="utf-8"))
+    ran = run("ask", "key.toml")
+    assert (ran.code, ran.err) == (0, "")
+    assert "cannot be read as a formula" in ran.out
+    assert ran.out.endswith("\n4 of 5 points\n")
+
+
 @pytest.mark.parametrize("name", ["prose.md", "code.py"])
 def test_where_nothing_is_answered_the_exit_code_is_2(run, tmp_path: Path, name: str) -> None:
     key = Path(__file__).resolve().parents[2] / "examples" / "lecture" / "key.toml"
