@@ -94,7 +94,7 @@ POINTWISE = (
     *(Case(kind, (X,)) for kind in UNARY),
     *(Case("gelu", (X,), {"approximate": a}) for a in ("none", "tanh")),
     Case("pow", (X,), {"exponent": 2}, made=("mul", "mul")),
-    *(Case("pow", (X,), {"exponent": p}) for p in (1, 3, 5)),
+    *(Case("pow", (X,), {"exponent": p}) for p in (1, 3, 5, 0.5, -0.5)),
     Case("dropout", (X,), {"p": 0.25}, results=1, call=drop, made=("mul",)),
     Case("add", ((3, 1), (3, 1)), made=()),
     Case("add", ((2, 4), (1, 4)), made=("sum", "reshape")),

@@ -38,8 +38,8 @@ def _unary(name: str) -> Callable[..., Any]:
     return run
 
 
-def power(x: Any, *, exponent: int) -> Any:
-    """Run a natural power."""
+def power(x: Any, *, exponent: float) -> Any:
+    """Run a power: natural, 0.5 or -0.5."""
     return x**exponent
 
 

@@ -115,8 +115,11 @@ def work_of_comparison(op: Op, graph: Graph) -> Work:
 
 
 def work_of_power(op: Op, graph: Graph) -> Work:
-    """Return ``p - 1`` multiplies an element for a natural power p."""
-    return {("pow", "points"): (op.attrs["exponent"] - 1) * out_of(op, graph).numel}
+    """Return ``p - 1`` multiplies an element for a natural power p; a square root for 0.5, its reciprocal for -0.5."""
+    numel, p = out_of(op, graph).numel, op.attrs["exponent"]
+    if type(p) is float:
+        return {("sqrt" if p > 0 else "rsqrt", "points"): numel}
+    return {("pow", "points"): (p - 1) * numel}
 
 
 def keep_factors(op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
@@ -126,10 +129,15 @@ def keep_factors(op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residu
     return tuple(Residual("input", i) for i in (0, 1) if needs[1 - i])
 
 
-def keep_of_division(op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
-    """Keep the divisor; the dividend where the divisor needs a gradient."""
+def keep_of_division(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
+    """Keep the divisor; the dividend where the divisor needs a gradient; of a number by a tensor the reciprocal.
+
+    In torch ``2 / x`` is ``x.reciprocal() * 2``, and what is kept is the result of the first.
+    """
     if len(op.inputs) == 1:
-        return (Residual("input"),) if any(needs) and op.attrs["side"] == "left" else ()
+        x = graph.tensors[op.inputs[0]]
+        reciprocal = Residual("extra", 0, x.shape, x.dtype, "reciprocal")
+        return (reciprocal,) if any(needs) and op.attrs["side"] == "left" else ()
     dividend = (Residual("input", 0),) if needs[1] else ()
     return (*dividend, Residual("input", 1)) if any(needs) else ()
 
@@ -213,8 +221,11 @@ def gradient_of_where(b: Backward) -> tuple[Any, ...]:
 
 
 def gradient_of_power(b: Backward) -> tuple[Any, ...]:
-    """Return ``g * (p * x**(p - 1))``."""
+    """Return ``g * (p * x**(p - 1))``; for half powers made of ``x**-0.5``."""
     (g,), (x,), p = b.grads, b.inputs, b.attrs["exponent"]
+    if type(p) is float:
+        root = b.apply("pow", x, exponent=-0.5)
+        return _each(b, lambda: g * (p * (root if p > 0 else b.apply("pow", root, exponent=3))))
     below = x if p < 3 else b.apply("pow", x, exponent=p - 1)
     return _each(b, lambda: g if p == 1 else g * (p * below))
 

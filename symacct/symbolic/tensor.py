@@ -110,7 +110,7 @@ class Symbolic:
 
     def __pow__(self, exponent: Any) -> Any:
         if type(exponent) is float and exponent in (0.5, -0.5):
-            return record("sqrt" if exponent > 0 else "rsqrt", (self,), {})
+            return record("pow", (self,), {"exponent": exponent})
         if type(exponent) is float and exponent.is_integer():
             exponent = int(exponent)
         if type(exponent) is not int or exponent < 1:

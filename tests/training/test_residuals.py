@@ -167,6 +167,25 @@ def branching(p: "", x: "b d", w: "d d"):
     return sa.cond(p > 0, lambda x, w: sa.relu(x @ w) @ w, lambda x, w: x @ w, x @ w, w)
 
 
+def normalised(x: "b d", w: "d d"):
+    """The root mean square as torch code writes it: a power keeps what it is of, a reciprocal itself."""
+    h = x @ w
+    return h * ((h * h).mean(-1, keepdim=True) + 1e-5) ** -0.5
+
+
+def inverted(x: "b d", w: "d d"):
+    h = sa.exp(x @ w)
+    return h**0.5 + 2 / h - 1 / h
+
+
+def test_powers_and_reciprocals_are_kept_as_torch_does():
+    """x, h and two a row: the mean that the power is of, and its result; exp and both reciprocals."""
+    kept = {f: sa.account(f, params=["w"], dtype="fp32").residuals() for f in (normalised, inverted)}
+    assert sa.same(kept[normalised].elements, "2*b*d + 2*b")
+    assert sa.same(kept[inverted].elements, "4*b*d")
+    assert sa.same(sa.account(inverted, params=["w"]).residuals("ideal").elements, "2*b*d")
+
+
 def test_memories_are_merged_across_turns():
     """L turns of M products: each keeps its input once, the result of the turn before."""
     kept = sa.account(nested, params=["w", "v"]).residuals()
@@ -221,6 +240,8 @@ def test_a_block_keeps_what_autograd_keeps(attention, dtype):
     [
         (nested, {"x": "b d", "w": "L M d d", "v": "L d d"}),
         (tied, {"x": "b d", "w": "d d"}),
+        (normalised, {"x": "b d", "w": "d d"}),
+        (inverted, {"x": "b d", "w": "d d"}),
         (states, {"x": "L b d", "h": "b d", "w": "d d"}),
         (branching, {"p": "", "x": "b d", "w": "d d"}),
     ],
