@@ -30,10 +30,11 @@ from symacct.graph import Condition
 
 
 class Told(NamedTuple):
-    """What a strategy did, in words, and what must hold."""
+    """What a strategy did, in words, what must hold, and what there is to say of it."""
 
     text: str
     conditions: list[Condition]
+    notes: tuple[str, ...] = ()
 
 
 Segment = tuple[Stage, Expr]

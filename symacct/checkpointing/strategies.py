@@ -13,7 +13,7 @@ from symacct.checkpointing.numbers import Numbers
 from symacct.checkpointing.plan import Builder
 from symacct.checkpointing.spaced import Told, best_spacing, every, nested, only_input, square_root
 from symacct.errors import ConventionError, SizeError, nearest, one_of
-from symacct.expr import Expr, Poly, add
+from symacct.expr import Expr, add
 from symacct.graph import Condition
 
 Strategy: TypeAlias = Callable[[Builder, Sequence[Run]], Told]
@@ -33,7 +33,14 @@ def every_k(k: Expr) -> Strategy:
 
 def root_spaced(build: Builder, runs: Sequence[Run]) -> Told:
     """Recompute segments of sqrt(n) of n blocks."""
-    return every(build, runs, square_root(add(r.times for r in runs)))
+    n = add(r.times for r in runs)
+    k = square_root(n)
+    told = every(build, runs, k)
+    if not (isinstance(n, int) and isinstance(k, int)):
+        return told
+    most = f"of {n} blocks in segments of {k}, ceil({n}/{k}) + {k} = {-(-n // k) + k} tensors are held at most, where a"
+    fewer = "; the last segment is shorter, so that fewer may be" if n % k else ""
+    return told._replace(notes=(f"{most} block takes one and keeps one{fewer}",))
 
 
 def even(build: Builder, runs: Sequence[Run]) -> Told:
@@ -46,8 +53,8 @@ def even(build: Builder, runs: Sequence[Run]) -> Told:
         msg = f"the best spacing of unequal blocks needs numbers: give a size to each of {one_of(sorted(names))}"
         raise SizeError(msg)
     k = best_spacing(runs[0])
-    text, conditions = every(build, runs, k)
-    return Told(text, [*conditions, *([Condition("at_least", k, 1)] if isinstance(k, Poly) else [])])
+    told = every(build, runs, k)
+    return told if isinstance(k, int) else told._replace(conditions=[*told.conditions, Condition("at_least", k, 1)])
 
 
 STRATEGIES: Mapping[str, Strategy] = {
@@ -85,5 +92,6 @@ def laid_out(chain: Chain, strategy: Strategy, *, early_stop: bool) -> tuple[Bui
             told.append(strategy(build, list(runs)))
         else:
             none(build, list(runs))
-    conditions = [c for t in told for c in t.conditions]
-    return build, Told(told[-1].text, list(dict.fromkeys(conditions)))
+    text = "; ".join(dict.fromkeys(t.text for t in told[1:] or told))
+    conditions = dict.fromkeys(c for t in told for c in t.conditions)
+    return build, Told(text, list(conditions), tuple(dict.fromkeys(note for t in told for note in t.notes)))

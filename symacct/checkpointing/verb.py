@@ -46,7 +46,8 @@ def checkpoint(
     strategy
         ``"none"``; ``"block"``: every block is recomputed by itself; ``"sqrt"``: segments of sqrt(n) of n blocks, the
         default; ``"even"``: of as many as hold least; ``"recursive"``: halves of halves; ``"input"``: every block from
-        the first input; ``"selective"``: only attention scores; ``"least"``: the cuts that hold least, in numbers.
+        the first input; ``"selective"``: only attention scores; ``"least"``: the cuts that hold least, in numbers,
+        stages between them kept or recomputed.
     every
         Instead of a strategy: segments of so many blocks, a number or a name.
     stages
@@ -109,7 +110,7 @@ def checkpoint(
     elif every is not None:
         plan = every_k(as_size(every, "every"))
     else:
-        plan = strategy_of(strategy or "sqrt")
+        plan = strategy_of("sqrt" if strategy is None else strategy)
     laid = {q: laid_out(c, plan, early_stop=early_stop) for q, c in asked.chains.items()}
     told = laid["flops"][1]
     if scores:
@@ -139,7 +140,7 @@ def _by_cuts(asked: Asked, stages: Any, budget: Any, *, early_stop: bool) -> Che
     for q, build in plans.items():
         follow(build, unrolled(asked.chains[q].runs), cuts)
     notes = () if stages is not None else (asked.optimality(sure=sure),)
-    return replace(_answer(asked, plans, Told(told, []), notes), segments=tuple(cuts))
+    return replace(_answer(asked, plans, Told(told, [], notes)), segments=tuple(cuts))
 
 
 def bytes_of_budget(budget: Any) -> Number:
@@ -183,10 +184,10 @@ def _listed(chain: Chain, stages: Sequence[int | tuple[int, int]]) -> list[Cut]:
     return cuts + [Cut(i, i + 1, recomputed=False) for i in range(at, len(blocks))]
 
 
-def _answer(asked: Asked, plans: Mapping[str, Builder], told: Told, notes: tuple[str, ...] = ()) -> Checkpointing:
+def _answer(asked: Asked, plans: Mapping[str, Builder], told: Told) -> Checkpointing:
     work = {q: Recomputed(again(build.parts), asked.chains[q].flops, asked.units[q]) for q, build in plans.items()}
     conditions = tuple(dict.fromkeys((*asked.conditions, *told.conditions)))
     chain, build = asked.chains["flops"], plans["flops"]
-    assumptions = (*asked.notes(early_stop=build.early_stop), *notes)
+    assumptions = (*asked.notes(early_stop=build.early_stop), *told.notes)
     outside = chain.held(recomputing=build.recomputes)
     return Checkpointing(asked.title, told.text, tuple(build.parts), outside, work, conditions, assumptions)

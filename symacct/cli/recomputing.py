@@ -79,7 +79,7 @@ def checkpoint(
 
     what, layers = _asked(file, sizes, layers, convention, dtype)
     told: dict[str, Any] = {"layers": layers, "device": device, "early_stop": not no_early_stop}
-    named = bool(strategy or every or stages or budget)
+    named = any(word is not None for word in (strategy, every, stages, budget))
     if latex and not named:
         raise ConventionError("--latex is for one plan; name it with --strategy, --every, --stages or --budget")
     if curve is not None:

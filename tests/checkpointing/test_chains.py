@@ -47,6 +47,7 @@ def test_a_thousand_layers_in_whole_segments() -> None:
     assert min(slots.values()) == 64 == slots[32]
     plan = sa.checkpoint(LAYER, "sqrt", layers=1000)
     assert plan.strategy == "segments of 32 blocks"
+    assert "ceil(1000/32) + 32 = 64 tensors are held at most" in plan.assumptions[-1]
     # the last of 32 segments has 8 layers: at the fullest 31 are open, the 31st with its 32 residuals
     assert bytes_of(plan) == 63 == max(31 + 32, 32 + 8)
     assert bytes_of(sa.checkpoint(LAYER, "even", layers=1000)) == min(

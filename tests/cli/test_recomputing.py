@@ -80,6 +80,9 @@ def test_the_curve_as_a_table_and_a_picture(run, tmp_path: Path) -> None:
     assert shares == sorted(shares)
 
 
+EMPTY = {"strategy": "unknown strategy ''", "every": "", "stages": "'' names no stages", "budget": "''"}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -91,6 +94,7 @@ def test_the_curve_as_a_table_and_a_picture(run, tmp_path: Path) -> None:
         ((NETWORK, "b=2", "d=3", "L=4", "--budget", "10 B"), "no cuts fit in 10 bytes; the least"),
         ((NETWORK, "--curve", "curve.txt"), "cannot write"),
         ((NETWORK, "b=2", "d=3", "L=4", "--curve", "x.svg", "--every", "2"), "--curve shows all plans"),
+        *(((NETWORK, "b=2", "d=3", "L=4", f"--{word}", ""), said) for word, said in EMPTY.items()),
         ((NETWORK, "--latex"), "--latex is for one plan"),
         (("layers",), "no layers="),
         (("layers", "layers=3", "width=4"), "unknown 'width'"),
