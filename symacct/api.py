@@ -38,7 +38,8 @@ def account(
     ----------
     pattern
         ``"b s d, d k -> b s k"``; the grammar is `symacct.pattern.parse`'s. Or a function of tensors whose
-        arguments are annotated with shapes, ``def layer(x: "b s d", w: "d k")``, or given one by keyword.
+        arguments are annotated with shapes, ``def layer(x: "b s d", w: "d k")``, or given one by keyword;
+        a list or dict of shapes gives as many tensors, called ``layers[0]``, ``params.w``.
         Or a `Graph`, such as one that was saved; it is checked first.
     sizes, **axes
         Sizes by name: integers, names, expressions in names, all put in at once. Use the mapping for

@@ -100,7 +100,7 @@ def _of_object(annotation: Any) -> Kind:
         return next((kind for kind in found if kind is not None), None)
     if hasattr(annotation, "dim_str"):
         return Spec(annotation.dim_str, _dtype(annotation.__name__.partition("[")[0]))
-    return None
+    return "text" if str in typing.get_args(annotation) else None
 
 
 def _of_source(tree: ast.expr, names: Mapping[str, Any]) -> Kind:
@@ -119,6 +119,8 @@ def _of_source(tree: ast.expr, names: Mapping[str, Any]) -> Kind:
         return "text"
     if kind in ("Optional", "Union", "Annotated"):
         return next((found for part in parts if (found := _of_source(part, names)) is not None), None)
+    if any(_of_source(part, names) == "text" for part in parts):
+        return "text"
     last = parts[-1]
     if (kind in DTYPES or kind in OTHERS) and isinstance(last, ast.Constant) and isinstance(last.value, str):
         return Spec(last.value, _dtype(kind))

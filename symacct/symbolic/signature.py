@@ -18,8 +18,10 @@ from symacct.symbolic.annotations import Kind, Shapes, Spec, plain_function, rea
 from symacct.symbolic.builder import Builder
 from symacct.symbolic.size import Dim, unwrap, wrap
 from symacct.symbolic.tensor import Symbolic
+from symacct.symbolic.tree import flatten, rebuild
 
 EMPTY = inspect.Parameter.empty
+SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def trace(
@@ -36,7 +38,8 @@ def trace(
         Its arguments are tensors (annotated, or given a shape), sizes (annotated as `int`, or with such a default) and
         plain values. An argument with a default that is not given has its default.
     given
-        Arguments by name: a shape for a tensor, a value for the rest; a size may be an expression in names.
+        Arguments by name: a shape for a tensor, a list or dict of shapes for as many, a value for the rest; a size may
+        be an expression in names.
     sizes
         Sizes by name, put into all shapes at once.
     params
@@ -51,7 +54,7 @@ def trace(
 
     """
     signature = signature_of(fn)
-    arguments = [_read(p, fn) for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    arguments = [_read(p, fn) for p in signature.parameters.values() if p.kind not in SEVERAL or p.name in given]
     put_in = {n: as_size(v, n) for n, v in sizes.items()}
     shapes = Shapes({**_chosen(arguments, given, put_in), **put_in})
     builder = Builder(shapes.sizes)
@@ -62,11 +65,14 @@ def trace(
             values[argument.name] = _size(argument, given, shapes, builder)
             continue
         value, dtype = _value(argument, given)
+        role: Role = "param" if argument.name in params else "input"
+        made = []
+        for name, text in _named(value, argument.name) if argument.is_tree(given) else ():
+            made.append(Symbolic(builder, builder.input(_shape(shapes, text, name, fn), name, role)))
         if isinstance(value, Spec):
-            role: Role = "param" if argument.name in params else "input"
             shape = _shape(shapes, value.text, argument.name, fn)
             value = Symbolic(builder, builder.input(shape, argument.name, role, dtype))
-        values[argument.name] = value
+        values[argument.name] = rebuild(value, made) if made else value
     _check_params(params, values)
     if not builder.inputs:
         msg = f"{called(fn)} has no tensor among its arguments; annotate one, as in x: 'b s d', or give its shape"
@@ -126,13 +132,34 @@ class _Argument(NamedTuple):
     name: str
     kind: Kind
     default: Any
+    several: tuple[type, ...] = ()
+    """What is given for it where it stands for any number of arguments, as ``*args`` and ``**kwargs`` do."""
 
     def value(self, given: Mapping[str, Any]) -> Any:
         """Return what is given for it, else its default, else EMPTY."""
         return given.get(self.name, self.default)
 
+    def is_tree(self, given: Mapping[str, Any]) -> bool:
+        """Whether it is given a list, tuple or dict of shapes."""
+        value, is_open = given.get(self.name), self.kind is None and (self.default is EMPTY or self.default is None)
+        return is_open and isinstance(value, list | tuple | Mapping) and all(isinstance(t, str) for t in flatten(value))
+
+
+def _named(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the shapes of a list, tuple or dict, each with its name: ``layers[0].w``."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _named(part, f"{name}.{key}")
+    elif isinstance(value, tuple | list):
+        for place, part in enumerate(value):
+            yield from _named(part, f"{name}[{place}]")
+    elif value is not None:
+        yield name, value
+
 
 def _read(p: inspect.Parameter, fn: Callable[..., Any]) -> _Argument:
+    if p.kind in SEVERAL:
+        return _Argument(p.name, None, EMPTY, (list, tuple) if p.kind == p.VAR_POSITIONAL else (dict,))
     if p.annotation is not EMPTY:
         return _Argument(p.name, read_annotation(p.annotation, fn), p.default)
     return _Argument(p.name, "size" if type(p.default) is int else None, p.default)
@@ -173,8 +200,11 @@ def _value(argument: _Argument, given: Mapping[str, Any]) -> tuple[Any, str | No
         For an argument without a shape.
 
     """
-    name, kind, default = argument
+    name, kind, default, several = argument
     value = argument.value(given)
+    if several and not isinstance(value, several):
+        msg = f"the arguments {name!r} are any number; give their shapes in a {several[0].__name__}"
+        raise GraphError(msg)
     if isinstance(kind, Spec):
         if name not in given:
             return (kind, kind.dtype) if default is EMPTY else (default, None)
@@ -195,7 +225,7 @@ def _check_params(params: Sequence[str], values: Mapping[str, Any]) -> None:
             known = one_of(n for n, v in values.items() if isinstance(v, Symbolic))
             msg = f"no argument {p!r} to be a parameter; the tensors are {known}.{nearest(p, values)}"
             raise UnknownAxisError(msg)
-        if values[p] is not None and not isinstance(values[p], Symbolic):
+        if not all(isinstance(t, Symbolic) for t in flatten(values[p])):
             msg = f"the argument {p!r} is no tensor, so it is no parameter either"
             raise UnknownAxisError(msg)
 

@@ -129,6 +129,50 @@ def test_an_optional_tensor_is_there_when_it_is_given():
         sa.account(layer, bias=3)
 
 
+def test_lists_and_dicts_of_shapes_are_as_many_tensors():
+    def layer(x: "b d", layers, *more, last=None, **named):
+        for p in layers:
+            x = sa.relu(x @ p["w"] + p["b"])
+        for w in (*more, *named.values()):
+            x = x @ w
+        return x if last is None else x @ last[0]
+
+    given = {"layers": [{"w": "d f", "b": "f"}, {"w": "f k", "b": "k"}], "more": ["k n"], "last": ("m q", None)}
+    account = sa.account(layer, **given, named={"out": "n m"}, params=["layers", "named"])
+    inputs = {t.name: (t.shape, t.role) for t in (account.graph.tensors[i] for i in account.graph.inputs)}
+    b, d, f, k, n, m, q = (name(i) for i in "bdfknmq")
+    assert inputs == {
+        "x": ((b, d), "input"),
+        "layers[0].w": ((d, f), "param"),
+        "layers[0].b": ((f,), "param"),
+        "layers[1].w": ((f, k), "param"),
+        "layers[1].b": ((k,), "param"),
+        "more[0]": ((k, n), "input"),
+        "last[0]": ((m, q), "input"),
+        "named.out": ((n, m), "param"),
+    }
+    assert sa.same(account.matmul_flops, "2*b*(d*f + f*k + k*n + n*m + m*q)")
+    assert sa.same(account.params, "d*f + f + f*k + k + n*m")
+    assert shapes(layer, layers=[]) == {"x": "b d"}
+
+
+def test_what_is_no_list_of_shapes_is_passed_on_or_refused():
+    seen = []
+
+    def layer(x: "b d", acts: list[str], modes=("a",), *more):
+        seen.append((acts, modes, more))
+        return x
+
+    sa.account(layer, acts=["relu"], modes=["fast"], more=[3])
+    assert seen == [(["relu"], ["fast"], (3,))]
+    with pytest.raises(GraphError, match="the arguments 'more' are any number; give their shapes in a list"):
+        sa.account(layer, acts=["relu"], more="d d")
+    with pytest.raises(ShapeError, match=r"the axis 'k!' of more\[1\] does not read"):
+        sa.account(layer, acts=["relu"], more=["d k", "d k!"])
+    with pytest.raises(UnknownAxisError, match="the argument 'modes' is no tensor"):
+        sa.account(layer, acts=["relu"], params=["modes"])
+
+
 def test_a_tensor_without_a_shape_can_be_given_one():
     def layer(x: Tensor, w: torch.Tensor, m: "Tensor", n):
         return x @ w, m, n
