@@ -65,14 +65,11 @@ def trace(
             values[argument.name] = _size(argument, given, shapes, builder)
             continue
         value, dtype = _value(argument, given)
+        texts = [(argument.name, value.text)] if isinstance(value, Spec) else argument.texts(given)
         role: Role = "param" if argument.name in params else "input"
-        made = []
-        for name, text in _named(value, argument.name) if argument.is_tree(given) else ():
-            made.append(Symbolic(builder, builder.input(_shape(shapes, text, name, fn), name, role)))
-        if isinstance(value, Spec):
-            shape = _shape(shapes, value.text, argument.name, fn)
-            value = Symbolic(builder, builder.input(shape, argument.name, role, dtype))
-        values[argument.name] = rebuild(value, made) if made else value
+        inputs = [builder.input(_shape(shapes, text, n, fn), n, role, dtype) for n, text in texts]
+        tensors = [Symbolic(builder, i) for i in inputs]
+        values[argument.name] = tensors[0] if isinstance(value, Spec) else rebuild(value, tensors) if tensors else value
     _check_params(params, values)
     if not builder.inputs:
         msg = f"{called(fn)} has no tensor among its arguments; annotate one, as in x: 'b s d', or give its shape"
@@ -139,10 +136,12 @@ class _Argument(NamedTuple):
         """Return what is given for it, else its default, else EMPTY."""
         return given.get(self.name, self.default)
 
-    def is_tree(self, given: Mapping[str, Any]) -> bool:
-        """Whether it is given a list, tuple or dict of shapes."""
+    def texts(self, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return the shapes of the list, tuple or dict of shapes that it is given, each with a name; else none."""
         value, is_open = given.get(self.name), self.kind is None and (self.default is EMPTY or self.default is None)
-        return is_open and isinstance(value, list | tuple | Mapping) and all(isinstance(t, str) for t in flatten(value))
+        if not is_open or isinstance(value, str) or not all(isinstance(t, str) for t in flatten(value)):
+            return []
+        return list(_named(value, self.name))
 
 
 def _named(value: Any, name: str) -> Iterator[tuple[str, str]]:
