@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from symacct.eager.dtypes import torch_dtype
-from symacct.eager.inputs import whole
-from verify.timings.points import Point
+from verify.timings.points import Point, shapes_of
 
 NEEDS = "not run here: needs a GPU"
 
 
 def estimates(points: Iterable[Point], device: str) -> tuple[dict[str, float], str]:
-    """Return seconds by point, and how it went; points with indices as inputs are left out."""
+    """Return seconds by point, and how it went."""
     if device != "cuda":
         return {}, NEEDS
     out = {}
@@ -30,11 +29,9 @@ def _estimate(point: Point, device: str) -> float:
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.distributed._tools.runtime_estimator import RuntimeEstimator
 
-    graph = point.case.account(point.dtype).graph
     estimator: Any = RuntimeEstimator()
     with FakeTensorMode():
-        shapes = [[whole(n, point.sizes) for n in graph.tensors[i].shape] for i in graph.inputs]
-        given = [torch.empty(shape, dtype=torch_dtype(point.dtype), device=device) for shape in shapes]
+        given = [torch.empty(s, dtype=torch_dtype(point.dtype), device=device) for s in shapes_of(point)]
         with estimator(estimate_mode_type="operator-level-cost-model"):
             point.case.run(*given)
     return float(estimator.total_runtime) / 1e3

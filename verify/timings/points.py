@@ -10,12 +10,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from symacct.accounting.roofline import Roofline
-from symacct.eager.dtypes import torch_dtype
-from symacct.eager.inputs import random_input
-from symacct.eager.inputs import whole as whole_size
+from symacct.eager.inputs import whole
 from symacct.measuring import Measurement
 from symacct.measuring.timing import measure
 from verify.timings.cases import Case
@@ -99,19 +96,14 @@ def _point(case: Case, sizes: Mapping[str, int], roof: Roofline, dtype: str, *, 
 
 def run(point: Point, device: str, seconds: float) -> Measurement:
     """Return how long the operation takes on random tensors, from cold caches."""
+    shapes = shapes_of(point)
+    return measure(point.case.run, *shapes, dtype=point.dtype, device=device, cold=True, samples=9, seconds=seconds)
+
+
+def shapes_of(point: Point) -> list[tuple[int, ...]]:
+    """Return the shapes of what the operation takes."""
     graph = point.case.account(point.dtype).graph
-    given = [_input(graph, i, point, device) for i in graph.inputs]
-    return measure(point.case.run, *given, cold=True, samples=9, seconds=seconds)
-
-
-def _input(graph: Any, i: int, point: Point, device: str) -> Any:
-    import torch
-
-    tensor = graph.tensors[i]
-    if tensor.dtype is not None:
-        return random_input(graph, i, point.sizes, point.dtype, torch.Generator().manual_seed(i)).to(device)
-    shape = tuple(whole_size(size, point.sizes) for size in tensor.shape)
-    return torch.randn(shape, device=device).to(torch_dtype(point.dtype))
+    return [tuple(whole(n, point.sizes) for n in graph.tensors[i].shape) for i in graph.inputs]
 
 
 def fixed_digest(predicted: Mapping[str, float]) -> str:
