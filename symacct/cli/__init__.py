@@ -46,6 +46,8 @@ def main(words: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         _leave()
     except OSError as error:
+        if error.filename is not None:  # of a file, not of what the answer goes to
+            _fail(f"{str(error.filename)[:60]!r}: {error.strerror}")
         _leave(error)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -75,8 +77,6 @@ def _prepare_streams() -> None:
 
 def _leave(error: OSError | None = None) -> NoReturn:
     if error is not None:
-        if error.filename is not None:
-            raise error  # of a file, not of what the answer goes to
         with contextlib.suppress(OSError):
             sys.stderr.write(f"symacct: the answer cannot be written: {error.strerror}\n")
     if sys.stdout is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, TypeAlias
 
 import typer
@@ -12,10 +13,24 @@ from symacct.dtypes.catalogue import FORMATS
 from symacct.einsum import ORDERS
 from symacct.pattern import NOTATIONS
 
+COLUMNS = 78
+"""Of an example; the help moves it in by two."""
+
 
 def examples(*commands: str) -> str:
-    """Return the end of a command's help: commands to copy."""
-    return "\b\nExamples:\n" + "\n".join(f"  symacct {c}" for c in commands)
+    """Return the end of a command's help: commands to copy, long ones in several lines."""
+    return "\b\nExamples:\n" + "\n".join(_wrapped(f"  symacct {c}") for c in commands)
+
+
+def _wrapped(command: str) -> str:
+    """Break a command between its words, as a shell reads on."""
+    lines = ["  symacct"]
+    for word in re.findall(r"(?:'[^']*'|[^\s'])+", command.removeprefix(lines[0])):
+        if len(f"{lines[-1]} {word} \\") > COLUMNS:
+            lines[-1] += " \\"
+            lines.append("     ")
+        lines[-1] += f" {word}"
+    return "\n".join(lines)
 
 
 PatternWord: TypeAlias = Annotated[str, typer.Argument(metavar="PATTERN", help="In quotes, such as 'b d, d k -> b k'.")]

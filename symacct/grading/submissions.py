@@ -83,7 +83,7 @@ def _inside(folder: Path) -> list[Path]:
 def _files(paths: Iterable[str | Path], apart: str | None) -> Iterator[Path]:
     for path in map(Path, paths):
         if not os.path.lexists(path):
-            msg = f"there is nothing at {str(path)!r}"
+            msg = f"there is nothing at {str(path)[:200]!r}"
             raise FileError(msg)
         if not _is_folder(path):
             yield path

@@ -78,6 +78,8 @@ def test_wrong_answers_and_bad_files_are_no_error(run, folder: Path) -> None:
         (("grade", "--lint", "bad.toml"), "bad.toml, line 4: unknown key 'formulae'"),
         (("ask", "bad.toml"), "bad.toml, line 4: unknown key 'formulae'"),
         (("grade", "key.toml"), "no answers to grade"),
+        (("grade", "k" * 5000), "File name too long"),
+        (("grade", "key.toml", "a" * 5000), "there is nothing at"),
         (("grade", "key.toml", "none"), "there is nothing at 'none'"),
         (("grade", "key.toml", "answers", "--lang", "fr"), "no language 'fr'; known: en, zh"),
         (("ask", "key.toml", "--lang", "fr"), "no language 'fr'"),

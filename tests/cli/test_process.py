@@ -42,7 +42,8 @@ def test_every_example_in_help_runs(run, name: str, tmp_path: Path, monkeypatch:
     monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody answers
     shown = run(name, "--help")
     assert (shown.code, shown.err) == (0, "")
-    examples = re.findall(r"^ +symacct (.*)$", shown.out, re.MULTILINE)
+    assert max(map(len, shown.out.splitlines())) <= 80
+    examples = re.findall(r"^ +symacct (.*)$", shown.out.replace("\\\n", ""), re.MULTILINE)
     assert len(examples) >= 2
     for example in examples:
         ran = run(*shlex.split(example))
