@@ -43,8 +43,8 @@ class Account(Questions, Gradients, OnDevices):
     dtypes
         The storage format of tensors, where one is not pinned to its own.
     traffic
-        ``"unfused"``: every operation reads its inputs and writes its output once;
-        ``"compulsory"``: only what is used of the graph's inputs, and its outputs, once.
+        ``"unfused"``: every operation reads what it uses of its inputs and writes its output once;
+        ``"compulsory"``: only what is used of the graph's inputs, and its outputs, once: of the whole, of no operation.
     layout
         ``"ideal"``: views move nothing and nothing is copied to be laid out; ``"torch"``: with such copies.
     fuse

@@ -10,6 +10,7 @@ from symacct.accounting import Account
 from symacct.accounting.costs import asker
 from symacct.accounting.fusion import kernels
 from symacct.accounting.steps import counts_of, summed
+from symacct.accounting.totals import check_parted
 from symacct.expr import Expr, Number, add, evaluate, multiply, sign, to_text
 from symacct.graph import Graph
 from symacct.plot.style import shortened
@@ -34,7 +35,15 @@ def figures(
 
     Where kernels are fused, an operation is bound as the kernel that it is in. Operations that have graphs inside, and
     those without a rule, are unknown.
+
+    Raises
+    ------
+    ConventionError
+        Where bytes would be shown or compared and are of no operation, under compulsory traffic.
+
     """
+    if sizes is not None or ridge is not None:
+        check_parted(account)
     ask = asker(account.dtypes, account.layout, account.fuse, len(graph.ops))
     costs: dict[int, tuple[Expr, Expr]] = {}
     for op in graph.ops:

@@ -12,6 +12,7 @@ import pytest
 import symacct as sa
 from symacct.errors import ConventionError
 from symacct.expr import add, evaluate
+from symacct.plot.bounds import figures
 
 UNUSED = {"dtype": "int8", "traffic": "compulsory"}
 
@@ -178,6 +179,7 @@ AT = {"b": 2, "d": 3, "k": 5, "m": 7}
         lambda: WHOLE.regimes("b", by="op", sizes={n: AT[n] for n in "dkm"}),
         lambda: WHOLE.roofline("h100"),
         lambda: WHOLE.mfu_bound("h100", sizes=AT),
+        lambda: figures(WHOLE, WHOLE.graph, AT, 295),
     ],
 )
 def test_compulsory_bytes_are_of_no_operation(ask):
