@@ -10,8 +10,8 @@ convolution, the inputs of a transposed one), all of them visit the same points:
   the *input*; an output sums what falls on it
 - conv_backward_weight: each weight sums over the batch and the windows
 
-A bias is one add an output. Under ``padding="exact"`` taps on padding are taken off: see `symacct.rules.taps`. Where
-windows are apart, the elements between them are not read; a weight is, whole.
+A bias is one add an output. Under ``padding="exact"`` taps on padding are taken off: see `symacct.rules.taps`. Elements
+between windows that are apart are not read, nor are windows that lie on padding alone; a weight is, whole.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ from symacct.rules.taps import (
     Slide,
     conditions,
     conditions_of_kernel,
-    conditions_of_places,
+    conditions_of_sight,
     places,
     real_kernel,
     real_places,
     real_windows,
     slid_over,
+    windows_on,
     work_of_windows,
 )
 
@@ -184,29 +185,27 @@ def _bias(op: Op, outputs: Expr) -> Work:
 
 
 def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
-    """Read the elements that windows slide over and see; weights, biases and the gradient of windows whole."""
-    first, *others = op.inputs
-    return (slid_over(first, graph, slides_of(op, graph)), *(whole(graph, i) for i in others))
-
-
-def conditions_of_conv(op: Op, graph: Graph) -> list[Condition]:
-    """Return that groups divide the output channels, that windows fit, and where they have to see every element."""
-    return conditions_of_windows(op, graph) + [c for x in slides_of(op, graph) for c in conditions_of_places(x)]
+    """Read the elements that windows see, or the windows that see elements; weights and biases whole."""
+    axes, (first, second, *others) = slides_of(op, graph), op.inputs
+    if op.kind == "conv_backward_weight":
+        return slid_over(first, graph, axes), windows_on(second, graph, axes)
+    seen = (slid_over if op.kind == "conv" else windows_on)(first, graph, axes)
+    return (seen, *(whole(graph, i) for i in (second, *others)))
 
 
 def conditions_of_windows(op: Op, graph: Graph) -> list[Condition]:
-    """Return that groups divide the output channels, and that windows fit."""
+    """Return that groups divide the output channels, that windows fit, and what has to be seen of elements."""
     axes = slides_of(op, graph)
     groups, channels = op.attrs["groups"], graph.tensors[op.inputs[1]].shape[0]
     whole = type(groups) is type(channels) is int or groups in (1, channels)
     out = [] if whole else [Condition("divides", groups, channels)]
     out += [c for p in op.attrs["padding"] for c in size_conditions(p)]
-    return out + [c for x in axes for c in conditions(x)]
+    return out + [c for x in axes for c in (*conditions(x), *conditions_of_sight(x))]
 
 
 def conditions_of_weight(op: Op, graph: Graph) -> list[Condition]:
     """Return that every tap falls on an element in some window."""
-    return [c for x in slides_of(op, graph) for c in (*conditions_of_kernel(x), *conditions_of_places(x))]
+    return [c for x in slides_of(op, graph) for c in (*conditions_of_kernel(x), *conditions_of_sight(x))]
 
 
 def residuals(_op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
@@ -253,11 +252,11 @@ def _gradient_of_bias(b: Backward) -> tuple[Any, ...]:
 
 
 def _rule(shape: Callable[..., Any], work: Callable[[Op, Graph], Work], **others: Any) -> Rule:
-    return Rule("convolution", shape, work, **{"conditions": conditions_of_windows, "residuals": residuals, **others})
+    return Rule("convolution", shape, work, reads, conditions=conditions_of_windows, residuals=residuals, **others)
 
 
 RULES = {
-    "conv": _rule(shape_of_conv, work_of_conv, reads=reads, conditions=conditions_of_conv, gradient=gradient_of_conv),
+    "conv": _rule(shape_of_conv, work_of_conv, gradient=gradient_of_conv),
     "conv_transpose": _rule(shape_of_transpose, work_of_transpose, gradient=gradient_of_transpose),
     "conv_backward_weight": Rule(
         "convolution",

@@ -31,7 +31,7 @@ from symacct.rules.rule import (
 )
 from symacct.rules.taps import (
     conditions,
-    conditions_of_places,
+    conditions_of_sight,
     places,
     real_places,
     real_windows,
@@ -136,7 +136,7 @@ def reads(op: Op, graph: Graph) -> tuple[Read, ...]:
 
 def conditions_of_pooling(op: Op, graph: Graph) -> list[Condition]:
     """Return that windows fit, and where they have to see every element."""
-    return conditions_of_windows(op, graph) + [c for x in slides_of(op, graph) for c in conditions_of_places(x)]
+    return conditions_of_windows(op, graph) + [c for x in slides_of(op, graph) for c in conditions_of_sight(x)]
 
 
 def keep_input_and_places(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:

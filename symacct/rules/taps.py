@@ -153,13 +153,23 @@ def real_windows(x: Slide) -> Expr | None:
         return x.windows
     last = multiply(x.kernel - 1, x.dilation)
     if not at_most(x.dilation, x.n) and x.kernel != 1 and not isinstance(x.n, Poly):
-        return None
+        return _windows_one_by_one(x)
     if at_most(x.padding, last) or isinstance(add((last, -x.padding)), Poly):
         return x.windows
     if type(last) is not int or type(x.padding) is not int or type(x.behind) is not int or not x.steps_in_numbers:
         return None
     gone = [_outside(x, reach - last, 0) for reach in (x.padding, x.behind)]
     return add((x.windows, *(-g for g in gone)))
+
+
+def _windows_one_by_one(x: Slide) -> int | None:
+    """Count the windows that have a tap on an element, where taps are further apart than there are elements."""
+    numbers = [size for size in x[:-1] if type(size) is int]
+    if len(numbers) < len(x) - 1:
+        return None
+    n, kernel, windows, stride, padding, dilation = numbers
+    starts = (o * stride - padding for o in range(windows))
+    return sum(any(0 <= start + j * dilation < n for j in range(kernel)) for start in starts)
 
 
 def real_kernel(x: Slide) -> Size:
@@ -218,21 +228,32 @@ def work_of_windows(
 def slid_over(tensor: int, graph: Graph, axes: Sequence[Slide]) -> Read:
     """Return what windows see of a tensor whose last axes they slide over: the elements that have a tap.
 
-    All where there is no closed form, see `conditions_of_places`; and what is behind the elements, zeros put there.
+    All where there is no closed form, see `conditions_of_sight`; and what is behind the elements, zeros put there.
     """
+    return _seen(tensor, graph, axes, [(x.n, real_places(x)) for x in axes])
+
+
+def windows_on(tensor: int, graph: Graph, axes: Sequence[Slide]) -> Read:
+    """Return the windows, whose axes are the last of a tensor, that have a tap on an element; all as of `slid_over`."""
+    return _seen(tensor, graph, axes, [(x.windows, real_windows(x)) for x in axes])
+
+
+def _seen(tensor: int, graph: Graph, axes: Sequence[Slide], sizes: Sequence[tuple[Size, Expr | None]]) -> Read:
     everything, rank = whole(graph, tensor), len(axes)
-    sizes, shape = graph.tensors[tensor].shape[-rank:], everything.shape
-    unseen = [0 if (seen := real_places(x)) is None else add((x.n, -seen)) for x in axes]
+    unseen = [0 if seen is None else add((size, -seen)) for size, seen in sizes]
     if all(gone == 0 for gone in unseen):
         return everything
-    kept = zip(sizes, shape[-rank:], unseen, strict=True)
-    last = tuple(add((size, -gone)) if size == stored else stored for size, stored, gone in kept)
-    return Read(tensor, (*shape[:-rank], *last), everything.row, tuple(axes))  # type: ignore[arg-type]
+    shape, stored = graph.tensors[tensor].shape, everything.shape
+    kept = zip(shape[-rank:], stored[-rank:], unseen, strict=True)
+    last = tuple(add((size, -gone)) if size == there else there for size, there, gone in kept)
+    return Read(tensor, (*stored[:-rank], *last), everything.row, tuple(axes))  # type: ignore[arg-type]
 
 
-def conditions_of_places(x: Slide) -> list[Condition]:
-    """Return that every element has a tap, where there is no closed form of how many have one."""
-    return [Condition("stated", f"each of {x.n} elements lies under a window")] if real_places(x) is None else []
+def conditions_of_sight(x: Slide) -> list[Condition]:
+    """Return that every element has a tap, and every window one on an element, where there is no closed form."""
+    out = [] if real_places(x) is not None else [f"each of {x.n} elements lies under a window"]
+    out += [] if real_windows(x) is not None else [f"each of {x.windows} windows lies over an element"]
+    return [Condition("stated", text) for text in out]
 
 
 def conditions(x: Slide) -> list[Condition]:

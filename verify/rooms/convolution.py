@@ -146,11 +146,14 @@ def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> N
 
 
 def touched(case: Case) -> list[int]:
-    """Elements of each operand and of the result: all, but of what windows slide over those that have a tap."""
-    places = {place for _, _, place in case.taps() if case.inside(place)}
+    """Elements of each operand and of the result: of what is slid over those that have a tap, of windows their like."""
+    inside = [(window, place) for window, _, place in case.taps() if case.inside(place)]
+    windows, places = (len(set(x)) for x in zip(*inside, strict=True)) if inside else (0, 0)
     shapes = [*shapes_of(case), result_shape(case)]
-    slid = {"conv_transpose": None, "avg_pool_backward": None, "max_pool_backward": 1}.get(case.kind, 0)
-    return [prod(s[: -len(case.n)]) * len(places) if i == slid else prod(s) for i, s in enumerate(shapes)]
+    parts = {"conv_transpose": {0: windows}, "conv_backward_weight": {0: places, 1: windows}}
+    parts |= {"avg_pool_backward": {}, "max_pool_backward": {1: places}}
+    seen = parts.get(case.kind, {0: places})
+    return [prod(s[: -len(case.n)]) * seen[i] if i in seen else prod(s) for i, s in enumerate(shapes)]
 
 
 def _allowed(case: Case) -> bool:
