@@ -22,7 +22,7 @@ MATMUL_SECONDS = {"cpu": 0.1, "cuda": 2e-3}
 """A product is made larger until it takes so long: a peak is not reached by small ones."""
 
 LARGEST = 16384
-ELEMENTS = {"cpu": 2**18, "cuda": 2**20}
+ELEMENTS = 2**20
 """So many elements of element-wise work stay in the caches, and take long beside the call itself."""
 
 FMA_CHAIN, CALLS = 1024, 64
@@ -102,7 +102,7 @@ def vector_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
     On CUDA also a chain of multiply-adds in registers, which is what the vector engine can do.
     """
     torch = import_torch()
-    n = ELEMENTS[clock.device]
+    n = ELEMENTS
     x, y, out = _random(3, (n,), "fp32", device)
     kernels: tuple[tuple[str, int, Call], ...] = (
         ("add", 1, lambda: torch.add(x, y, out=out)),
@@ -131,7 +131,7 @@ FUNCTIONS = {
 def function_rates(clock: Clock, device: str, seconds: float) -> Iterator[Rate]:
     """Yield calls a second in fp32: on a CPU on what the caches hold, on CUDA in chains in registers."""
     torch = import_torch()
-    n = ELEMENTS[clock.device]
+    n = ELEMENTS
     (x,) = _random(1, (n,), "fp32", device)
     x = x.abs() + 0.1
     for name, body in FUNCTIONS.items():
