@@ -100,7 +100,7 @@ def check_condition(condition: Condition, sizes: Mapping[str, Number]) -> None:
 
     """
     if not holds(condition, sizes):
-        sides: list[Expr] = [x for x in (condition.left, condition.right) if not isinstance(x, str)]
+        sides: list[Expr] = [x for x in (condition.left, condition.right) if not isinstance(x, str | int)]
         told = ", ".join(f"{to_text(x)} = {evaluate(x, sizes)}" for x in sides)
         other = "; given when the account is made, they may have a form of their own" * (condition.kind == "at_least")
         msg = f"these sizes break a condition: {condition} ({told}){other}"
