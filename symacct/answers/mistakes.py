@@ -31,7 +31,7 @@ MISTAKES: dict[str, Sentence] = {
         "A number was given where a formula is asked for.", "题目要求公式，答案只是一个数。"
     ),
     "formula_for_number": Sentence("A number is asked for; {about} is left open.", "题目要求数值，{about} 未代入。"),
-    "order_for_exact": Sentence("Only the order of growth was given.", "只给出了数量级（大 O），题目要求精确形式。"),
+    "order_for_exact": Sentence("Only the order of growth was given.", "只给出了增长阶（大 O），题目要求精确形式。"),
     "wrong_direction": Sentence("The inequality points the wrong way.", "不等号方向相反。"),
     "wrong_limit": Sentence("The exact form is right, the limit behind it is not.", "精确式正确，但给出的极限不对。"),
     # a constant factor
@@ -39,10 +39,10 @@ MISTAKES: dict[str, Sentence] = {
         "Half of it: multiply-accumulates (MACs), where multiplies and adds are counted separately.",
         "少了一半：数的是乘加（MAC），而题目把乘法和加法分开计数。",
     ),
-    "factor": Sentence("Off by a factor of {about}.", "相差 {about} 倍。"),
+    "factor": Sentence("Off by a factor of {about}.", "是正确值的 {about} 倍。"),
     "dtype_bytes": Sentence(
         "Off by a factor of {about}: the bytes a value (fp32 has 4, bf16 2, int8 1), or a tensor too many or too few.",
-        "相差 {about} 倍：每个数的字节数不对（fp32 为 4，bf16 为 2，int8 为 1），或多算、少算了一个张量。",
+        "是正确值的 {about} 倍：每个数的字节数不对（fp32 为 4，bf16 为 2，int8 为 1），或多算、少算了一个张量。",
     ),
     "elements_for_bytes": Sentence("Elements were counted, not bytes.", "数的是元素个数，不是字节数。"),
     "bits_bytes": Sentence("Bits and bytes are mixed up (a factor of 8).", "混淆了比特与字节（相差 8 倍）。"),
@@ -50,7 +50,7 @@ MISTAKES: dict[str, Sentence] = {
         "GB (10^9) and GiB (2^30), or other decimal and binary prefixes, are mixed up.",
         "混淆了 GB（10^9）与 GiB（2^30）等十进制与二进制前缀。",
     ),
-    "prefix": Sentence("Off by a power of a thousand: {about}.", "相差千的幂次：{about}。"),
+    "prefix": Sentence("Off by a power of a thousand: {about}.", "差了 1000 的幂：{about}。"),
     "percent": Sentence("Off by a factor of 100: a share and a percentage.", "相差 100 倍：比例与百分数混淆。"),
     "time_unit": Sentence("Another unit of time: {about}.", "时间单位不对：{about}。"),
     "sparsity": Sentence(
@@ -63,7 +63,7 @@ MISTAKES: dict[str, Sentence] = {
     ),
     "training_for_forward": Sentence(
         "Three times it: forward and backward, where the forward pass is asked for.",
-        "多了三倍：算了前向加反向，题目只问前向。",
+        "是正确值的三倍：算了前向加反向，而题目只问前向。",
     ),
     "input_gradient": Sentence(
         "One of the two gradients of a product is missing: with respect to the input, and to the weight.",
@@ -92,8 +92,8 @@ MISTAKES: dict[str, Sentence] = {
     "axis_swapped": Sentence("Two sizes are swapped or taken for each other: {about}.", "维度混淆：{about}。"),
     "wrong_exponent": Sentence("A wrong power: {about}.", "幂次不对：{about}。"),
     "inverted": Sentence("A ratio is upside down{about}.", "比值颠倒了{about}。"),
-    "root_forgotten": Sentence("A square root was left out.", "漏了开平方。"),
-    "root_extra": Sentence("A square root was taken that does not belong there.", "多开了一次平方。"),
+    "root_forgotten": Sentence("A square root was left out.", "漏了开平方根。"),
+    "root_extra": Sentence("A square root was taken that does not belong there.", "多开了一次平方根。"),
     # sums
     "missing_term": Sentence("A term is missing: {about}.", "漏了一项：{about}。"),
     "extra_term": Sentence("There is a term too many: {about}.", "多了一项：{about}。"),
@@ -119,7 +119,7 @@ MISTAKES: dict[str, Sentence] = {
         "这是尺寸很大时的极限；题目要求精确形式。",
     ),
     "wrong_growth": Sentence("It grows at another rate: {about}.", "增长阶不对：{about}。"),
-    "off_by_one": Sentence("Off by one: {about}.", "差一：{about}。"),
+    "off_by_one": Sentence("Off by one: {about}.", "相差 1：{about}。"),
     "rounding": Sentence("Rounded the wrong way, or not at all.", "取整方向不对，或没有取整。"),
     # numbers
     "rounded_inputs": Sentence(
@@ -151,7 +151,8 @@ def sentence(finding: Finding, lang: str = "en") -> str:
     _check_language(lang)
     text = MISTAKES[finding.code]
     about = chinese(finding.about, SENTENCES + ABOUT) if lang == "zh" else finding.about
-    about = f" ({about})" if finding.code == "inverted" and about else about
+    if finding.code == "inverted" and about:
+        about = f"（{about}）" if lang == "zh" else f" ({about})"
     return (text.zh if lang == "zh" else text.en).format(about=about)
 
 

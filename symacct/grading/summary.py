@@ -23,7 +23,10 @@ def to_text(key: Key, graded: Sequence[Graded], language: str = "en") -> str:
     headers = [say(word, language) for word in ("student", "total", "not_right")]
     rows = [[visible(g.submission.student, NARROW), number(g.points), _not_right(g, language)] for g in graded]
     failed = sum(bool(g.submission.problem) for g in graded)
-    end = f"{say('points_of', language, number(key.points))} {say('submissions', language, len(graded), failed)}"
+    blank = "" if language == "zh" else " "
+    end = blank.join(
+        [say("points_of", language, number(key.points)), say("submissions", language, len(graded), failed)]
+    )
     return f"{table(headers, rows, title)}\n\n{end}"
 
 
