@@ -128,3 +128,5 @@ def test_what_people_wrote_stays_as_it_is() -> None:
     assert chinese("a and b") == "a and b"
     assert chinese("B^2 too much, D too much", ABOUT) == "多了 B^2，多了 D"
     assert chinese("days and hours", ABOUT) == "天与小时"
+    assert chinese("B, in 1/(2*B) for 1/2, in one over it", ABOUT) == "B（1/(2*B)，应为 1/2）（取倒数后）"
+    assert chinese("D for n, in B*D for B*n", ABOUT) == "D，应为 n（B*D，应为 B*n）"

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from symacct.grading import Graded, Key, Submission, grade
+from symacct.grading import Graded, Key, Question, Submission, Truth, grade
 from symacct.grading.display import cell, number, visible
 from symacct.grading.page import to_html
 from symacct.grading.reports import to_csv, to_gradescope, to_json
@@ -61,6 +61,19 @@ def test_the_page_is_harmless_and_whole(key: Key, graded: list[Graded], language
     assert "\x1b" not in text
     assert "eve\\u202e" in page.text
     assert page.tags.count("details") == len(SUBMISSIONS)
+
+
+def test_a_page_of_a_nasty_key_is_harmless_too() -> None:
+    question = Question(
+        f"{NASTY[:50]}", {"en": NASTY, "zh": NASTY}, Truth("formula", "2*n"), {"n": NASTY}, hints=({"": NASTY},)
+    )
+    key = Key({"": NASTY}, (question,), NASTY)
+    noted = Submission(f'"{NASTY}', {question.id: "n"}, f"{NASTY}.md", "", (NASTY,))
+    for language in ("en", "zh"):
+        page = Page(to_html(key, grade(key, [noted, Submission(NASTY, {}, NASTY, NASTY)]), language))
+        assert not {"script", "img"} & set(page.tags)
+        assert page.attributes <= {"lang", "charset", "name", "content", "http-equiv", "class", "id", "href"}
+        assert page.text.count(NASTY) >= 7
 
 
 def test_the_page_says_what_is_wrong(key: Key, graded: list[Graded]) -> None:
