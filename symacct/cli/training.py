@@ -107,6 +107,8 @@ def memory(
         file, sizes, "2n", optimizer, policy=policy, kernel=kernel, accumulate=accumulate, wrt=wrt, asked=largest
     )
     _together(largest, into, batch, by)
+    if largest is not None and picture is not None:
+        raise ConventionError("--picture is of a step at given sizes; leave it out with --largest")
     if picture is not None:
         from symacct.plot import draw
 
@@ -203,5 +205,4 @@ def _by(figures: MemoryFigures, group: str) -> str:
     """Return what is alive at the peak, by role or otherwise."""
     if group == "role":
         return str(figures)
-    head = f"peak {figures.peak}, {figures.phase}, right after {figures.where}"
-    return head + "\n" + table([group, "alive then"], [[key, str(q)] for key, q in figures.by(group).items()])
+    return figures.head + "\n" + table([group, "alive then"], [[key, str(q)] for key, q in figures.by(group).items()])

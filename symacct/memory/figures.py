@@ -33,6 +33,8 @@ class MemoryFigures:
         When that is, right after which operation.
     held
         What is alive then, tensor by tensor: role, name, module and format.
+    under
+        The policy, the optimizer (None for no update), and the kernel of its update.
     """
 
     peak: Quantity
@@ -40,6 +42,7 @@ class MemoryFigures:
     where: str
     held: Mapping[Label, int]
     sizes: Mapping[str, int]
+    under: Mapping[str, str | None]
 
     def by(self, group: str) -> dict[str, Quantity]:
         """Return what is alive at the peak by ``"role"``, ``"tensor"``, ``"module"`` or ``"dtype"``.
@@ -60,13 +63,18 @@ class MemoryFigures:
         order = list(ROLES) if group == "role" else sorted(out, key=lambda key: -out[key])
         return {key: Quantity(out[key], "B") for key in order if key in out}
 
+    @property
+    def head(self) -> str:
+        """The peak, where it is, and under what."""
+        under = ", ".join(name for name in self.under.values() if name)
+        return f"peak {self.peak}, {self.phase}, right after {self.where}\nunder {under}"
+
     def __str__(self) -> str:
         """Print the peak and what is alive then by role."""
         rows = [
             [role, str(q), percent(float(q.value / max(self.peak.value, 1)))] for role, q in self.by("role").items()
         ]
-        head = f"peak {self.peak}, {self.phase}, right after {self.where}"
-        return head + "\n" + table(["alive then", "bytes", "share"], rows)
+        return f"{self.head}\n{table(['alive then', 'bytes', 'share'], rows)}"
 
     __repr__ = __str__
 
@@ -77,6 +85,7 @@ class MemoryFigures:
             "phase": self.phase,
             "where": self.where,
             "sizes": dict(self.sizes),
+            **self.under,
             "held": [{**label._asdict(), "bytes": int(bytes)} for label, bytes in self.held.items()],
         }
 
@@ -87,7 +96,8 @@ def figures(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str, 
     ledger = ledger.with_sizes(given)
     peak = max(ledger.peaks, key=lambda p: evaluate(p.bytes, given))
     held = {label: int(evaluate(bytes, given)) for label, bytes in ledger.held_at(peak.path).items()}
-    return MemoryFigures(Quantity(evaluate(peak.bytes, given), "B"), peak.phase, peak.where, held, given)
+    most = Quantity(evaluate(peak.bytes, given), "B")
+    return MemoryFigures(most, peak.phase, peak.where, held, given, ledger.step.under)
 
 
 def numbers(ledger: Ledger, sizes: Mapping[str, Any] | None, axes: Mapping[str, Any]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.accounting.numbers import axis_name, check_condition, holds
@@ -19,10 +19,12 @@ from symacct.expr import (
     collect_sizes,
     degree,
     evaluate,
+    from_sympy,
     names_in,
     numerator,
     positive_roots,
     substitute,
+    to_json,
 )
 from symacct.graph import Condition
 from symacct.memory.amounts import amount
@@ -51,6 +53,8 @@ class Largest:
         What takes the most at the largest size.
     conditions
         Where other sizes are names: from how many turns of repeats on the forms hold.
+    under
+        The policy, the optimizer, and the kernel of its update.
     """
 
     axis: str
@@ -59,10 +63,12 @@ class Largest:
     forms: tuple[Sympy, ...] = ()
     peak: str = ""
     conditions: tuple[Condition, ...] = ()
+    under: Mapping[str, str | None] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Print as a sentence."""
         into = f"{self.memory} bytes" if isinstance(self.memory, Poly) else str(Quantity(self.memory, "B"))
+        into += f" under {', '.join(name for name in self.under.values() if name)}" if self.under else ""
         if self.value is None:
             where = f", where {one_of(map(str, self.conditions))}" if self.conditions else ""
             return f"{self.axis} <= {' and '.join(map(str, self.forms))} in {into}{where}"
@@ -76,11 +82,12 @@ class Largest:
         """Return JSON-able data with stable keys."""
         return {
             "axis": self.axis,
-            "memory": str(self.memory),
+            "memory": to_json(self.memory),
             "value": self.value,
-            "forms": [str(form) for form in self.forms],
+            "forms": [to_json(from_sympy(form)) for form in self.forms],
             "peak": self.peak,
             "conditions": [str(c) for c in self.conditions],
+            **self.under,
         }
 
 
@@ -93,14 +100,14 @@ def largest(
     if n in given:
         msg = f"{n} is what is asked, and it is given too, as {given[n]}"
         raise ConventionError(msg)
-    most = amount("memory", memory, "B")
+    most, under = amount("memory", memory, "B"), ledger.step.under
     left = [x for x in ledger.names if x != n and isinstance(given.get(x, _NAME), Poly)]
     if left or isinstance(most, Poly):
         ledger = ledger.with_sizes(given)
-        return Largest(n, most, None, _forms(ledger, n, most, given), "", ledger.conditions_at(given))
+        return Largest(n, most, None, _forms(ledger, n, most, given), "", ledger.conditions_at(given), under)
     numbers = {x: int(size) for x, size in given.items()}  # type: ignore[arg-type]
     value, peak = _largest(ledger, n, most, numbers)
-    return Largest(n, most, value, (), peak)
+    return Largest(n, most, value, (), peak, under=under)
 
 
 def _forms(ledger: Ledger, n: str, most: Expr, given: Mapping[str, Size]) -> tuple[Sympy, ...]:

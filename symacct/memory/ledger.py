@@ -226,7 +226,5 @@ class Ledger:
             "tensors": [{**label._asdict(), "bytes": to_json(bytes)} for label, bytes in self.held.items()],
             "peaks": [{"phase": p.phase, "where": p.where, "bytes": to_json(p.bytes)} for p in self.peaks],
             "conditions": [str(c) for c in self.conditions],
-            "policy": self.step.policy.name,
-            "optimizer": None if self.step.optimizer is None else self.step.optimizer.name,
-            "kernel": self.step.kernel,
+            **self.step.under,
         }

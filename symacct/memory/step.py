@@ -78,6 +78,15 @@ class Step:
         return parameters_of(self.graph, self.dtypes, self.policy)
 
     @property
+    def under(self) -> dict[str, str | None]:
+        """Under what its bytes hold, by name: the policy, the optimizer, and how its update runs."""
+        return {
+            "policy": self.policy.name,
+            "optimizer": None if self.optimizer is None else self.optimizer.name,
+            "kernel": self.kernel or None,
+        }
+
+    @property
     def absorbed(self) -> frozenset[int]:
         """The gradients that go as they are made: they are added to what is there all the time."""
         params = [i for i in self.gradients if self.graph.tensors[i].role == "param"] if self.added_up else []

@@ -45,6 +45,18 @@ def test_the_largest_batch_and_its_parts(run):
     assert parts.startswith("4 micro-batches of b = 1024")
 
 
+def test_json_says_under_what_and_writes_expressions_as_such(run):
+    under = {"policy": "amp", "optimizer": "momentum", "kernel": "fused"}
+    chosen = ("--policy", "amp", "--optimizer", "momentum", "--json")
+    for words in ((), ("b=2", "d=4", "L=3"), ("d=4", "L=3", "--largest", "b", "--in", "1 GB")):
+        data = json.loads(run("memory", DEEP, *words, *chosen).out)
+        assert {key: data[key] for key in under} == under
+    data = json.loads(run("memory", DEEP, "--largest", "d", "--in", "M", *chosen).out)
+    assert data["memory"] == {"text": "M", "srepr": "Symbol('M')", "symbols": ["M"]}
+    assert all(set(form["symbols"]) == {"L", "M", "b"} for form in data["forms"])
+    assert data["conditions"] == ["L >= 6"]
+
+
 def test_memory_as_a_picture(run, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "memory.svg"
@@ -76,6 +88,9 @@ def test_fit_is_the_largest_model_of_the_lecture(run):
         (("memory", DEEP, "d=4", "L=3", "--largest", "z", "--in", "1 GB"), "'z'"),
         (("memory", DEEP, "b=2", "d=4", "L=3", "--picture", "memory.txt"), ".svg"),
         (("memory", DEEP, "d=64", "L=8", "--largest", "b", "--in", "100 B", "--batch", "8"), "not even b = 1"),
+        (("memory", DEEP, "d=4", "L=3", "--largest", "b", "--in", "1 GB", "--picture", "x.svg"), "--picture"),
+        (("memory", DEEP, "d=4", "b=3", "L=3", "--largest", "b", "--in", "1 GB", "--batch", "8"), "given too"),
+        (("fit", "devices=2.5", "memory=80 GB"), "a whole number"),
         (("fit", "devices=8"), "give two"),
         (("fit", "devices=8", "speed=3"), "'speed'"),
         (("fit", "devices=8", "memory=80 GB", "--stage", "7"), "stage 7"),

@@ -105,4 +105,4 @@ def test_the_largest_size_in_names_with_few_turns(layers):
     found = memory.largest("b", "M", L=layers, d=4)
     assert min(int(form.subs("M", 10**4)) for form in found.forms) == memory.largest("b", 10**4, L=layers, d=4).value
     assert not found.conditions
-    assert str(memory.largest("b", "M", d=4)).endswith("in M bytes, where L >= 6")
+    assert str(memory.largest("b", "M", d=4)).endswith("in M bytes under bf16, adamw, fused, where L >= 6")
