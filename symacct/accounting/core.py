@@ -129,7 +129,7 @@ class Account(Questions, Gradients, OnDevices):
     @property
     def formats(self) -> tuple[AnyFormat, ...]:
         """The storage format of each tensor of the graph."""
-        return tuple(self.dtypes.of(t) for t in self.graph.tensors)
+        return tuple(self.dtypes.of(t, self.graph) for t in self.graph.tensors)
 
     @cached_property
     def counts(self) -> dict[Unit, Expr]:

@@ -26,13 +26,23 @@ Moved: TypeAlias = tuple[int, Expr]
 
 
 class Formats(NamedTuple):
-    """Which storage format a tensor has: the one it is pinned to, else its argument's or role's, else the usual one."""
+    """Which storage format a tensor has: the one it is pinned to, else its argument's or role's, else the usual one.
+
+    A view of what is given has the format of that.
+    """
 
     usual: AnyFormat
     roles: tuple[tuple[str, AnyFormat], ...] = ()
 
-    def of(self, tensor: Tensor) -> AnyFormat:
-        """Return the format of a tensor."""
+    def of(self, tensor: Tensor, graph: Graph) -> AnyFormat:
+        """Return the format of a tensor of a graph."""
+        if tensor.dtype or tensor.storage is None:
+            return self.of_owner(tensor)
+        owner = graph.tensors[tensor.storage]
+        return self.of_owner(owner if owner.role in ("input", "param", "const") else tensor)
+
+    def of_owner(self, tensor: Tensor) -> AnyFormat:
+        """Return the format of a tensor that owns its memory."""
         if tensor.dtype:
             return as_format(tensor.dtype)
         given = dict(self.roles)
@@ -41,7 +51,7 @@ class Formats(NamedTuple):
 
     def bytes_of(self, touched: Read, graph: Graph) -> Expr:
         """Return the bytes of what is touched of a tensor."""
-        return storage_bytes(self.of(graph.tensors[touched.tensor]), touched.shape, touched.row or -1)
+        return storage_bytes(self.of(graph.tensors[touched.tensor], graph), touched.shape, touched.row or -1)
 
 
 class Spilled(NamedTuple):
@@ -114,7 +124,7 @@ def likes_in(formats: Formats | None) -> Likes:
     """Return what tells operations apart: also the formats of their tensors, where these differ by role or argument."""
     if formats is None or not formats.roles:
         return Likes()
-    return Likes(lambda tensor: formats.of(tensor).name)
+    return Likes(lambda tensor, graph: formats.of(tensor, graph).name)
 
 
 def gathered(found: list[Visit], formats: Formats | None = None) -> list[Visit]:

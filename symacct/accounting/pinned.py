@@ -11,7 +11,7 @@ from symacct.graph import Graph, Op
 
 def with_gradients(graph: Graph, gradients: Mapping[int, int], formats: Formats) -> Graph:
     """Return a graph in which the gradients of inputs have the formats of these, as autograd makes them."""
-    found = {made: (formats.of(graph.tensors[i]), formats.of(graph.tensors[made])) for i, made in gradients.items()}
+    found = {made: tuple(formats.of(graph.tensors[x], graph) for x in (i, made)) for i, made in gradients.items()}
     return pinned(graph, {made: wanted.name for made, (wanted, usual) in found.items() if wanted != usual})
 
 

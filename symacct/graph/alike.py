@@ -19,16 +19,16 @@ class Likes:
     numbered must live as long as this: what is the very same object is looked up by its id.
     """
 
-    def __init__(self, told: Callable[[Tensor], Hashable] | None = None) -> None:
+    def __init__(self, told: Callable[[Tensor, Graph], Hashable] | None = None) -> None:
         """Start with nothing."""
         self.told = told
         self._numbers: dict[Hashable, int] = {}
         self._objects: dict[Hashable, int] = {}
         self._graphs: dict[int, list[int]] = {}
 
-    def tensor(self, t: Tensor) -> int:
+    def tensor(self, t: Tensor, graph: Graph | None = None) -> int:
         """Return the number of tensors like this one."""
-        owns, told = t.storage is None, self.told and self.told(t)
+        owns, told = t.storage is None, self.told and graph and self.told(t, graph)
         same = (id(t.shape), t.dtype, id(t.strides), owns, told)
         number = self._objects.get(same)
         if number is None:
@@ -47,7 +47,7 @@ class Likes:
         marks = self._graphs.get(id(graph))
         if marks is None:
             used = {*graph.outputs, *(i for op in graph.ops for i in op.inputs)}
-            marks = self._graphs[id(graph)] = [2 * self.tensor(t) + (t.id in used) for t in graph.tensors]
+            marks = self._graphs[id(graph)] = [2 * self.tensor(t, graph) + (t.id in used) for t in graph.tensors]
         einsum = None if op.einsum is None or "einsum" in op.attrs else frozen(op.einsum)
         return op.kind, self.attributes(op.attrs), einsum, tuple([marks[i] for i in op.inputs + op.outputs])
 

@@ -1,9 +1,10 @@
 """Weights that are cast for products, as mixed precision does: a graph with the casts among its operations.
 
 Each weight is cast once, where a product first reads it, and the copy serves all products; what views of the weight
-products read, they read of the copy. A repeat casts a slice of stacked weights in each turn, and is given the copy of
-one that all its turns read. So torch's autocast does with weights; but it caches each copy to the end of the forward
-pass, where here one that no gradient needs is gone after its last product (a repeat keeps those of all turns).
+products read, they read of the copy, but for parts of it, which are cast by themselves. A repeat casts a slice of
+stacked weights in each turn, and is given the copy of one that all its turns read. So torch's autocast does with
+weights; but it caches each copy to the end of the forward pass, where here one that no gradient needs is gone after its
+last product (a repeat keeps those of all turns).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from symacct.graph import Graph, Op, Tensor
-from symacct.rules import rule_of
+from symacct.rules import RULES, rule_of
 
 PRODUCTS = ("contraction", "convolution")
 Casts: TypeAlias = Mapping[int, Mapping[str, Any]]
@@ -72,9 +73,10 @@ class _Casting:
         if i in self.copies:
             return self.copies[i]
         owner, tensor = self._owner(i), self.tensors[i]
-        if i == owner:
-            attrs = self.casts[i]
-            made = self._add(tensor, role="act", name=f"cast of {tensor.name}", dtype=attrs["dtype"])
+        if i == owner or tensor.numel != self.tensors[owner].numel:  # a part is cast by itself
+            attrs, name = self.casts[owner], f"cast of {self.tensors[owner].name}"
+            (out,) = RULES["cast"].shape([tensor], attrs)
+            made = self._add(tensor, role="act", name=name, dtype=out.dtype, storage=None, strides=out.strides)
             self.copies[i] = made
             self._append(Op(0, "cast", (i,), (made,), None, attrs, reader.scope))
             return made

@@ -79,7 +79,7 @@ def _casts(graph: Graph, formats: Formats, policy: Policy) -> dict[int, dict[str
     if not policy.has("cast"):
         return {}
     act, to = policy.of("act"), policy.of("cast")
-    params = {i: formats.of(graph.tensors[i]) for i in graph.inputs if graph.tensors[i].role == "param"}
+    params = {i: formats.of(graph.tensors[i], graph) for i in graph.inputs if graph.tensors[i].role == "param"}
     return {
         i: {"dtype": None if to == act else to.name, "source": None if own == act else own.name}
         for i, own in params.items()

@@ -44,7 +44,7 @@ def parameters_of(graph: Graph, formats: Formats | None = None, policy: Policy |
         if tensor.role == "param":
             stacked = _stacked(graph, i)
             copies = product(tensor.shape[:stacked])
-            dtype = None if formats is None or policy is None else formats.of(tensor)
+            dtype = None if formats is None or policy is None else formats.of(tensor, graph)
             own = dtype if policy is not None and dtype != policy.of("param") else None
             out.append(Parameter(tensor.name, tensor.shape[stacked:], copies, own))
     return out

@@ -134,7 +134,7 @@ class Storages:
         return out
 
     def _sized(self, tensor: Tensor, role: str, name: str, scope: str) -> tuple[Expr, Label]:
-        fmt = self.dtypes.of(tensor)
+        fmt = self.dtypes.of_owner(tensor)
         bytes = storage_bytes(fmt, () if _repeats_one(tensor) else tensor.shape)
         return self.number(bytes), Label(role, name, scope, fmt.name)
 

@@ -194,7 +194,7 @@ def residuals(
 
 def format_on(device: str, k: Kept, formats: Formats) -> AnyFormat | None:
     """Return the format in which a tensor is kept on a device; None where it is not kept there."""
-    form, what = formats.of(k.tensor), _what(k)
+    form, what = formats.of_owner(k.tensor), _what(k)
     if device == "cpu":
         return form
     if k.copy and k.tensor.name == NORMALISED:

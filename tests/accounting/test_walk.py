@@ -49,7 +49,7 @@ def test_totals_are_sums_over_every_run_of_every_operation(which, layout):
             work[key] = work.get(key, 0) + evaluate(amount, sizes)
         touched = [] if rule.implicit_copy and layout == "ideal" else [*rule.reads(op, graph), *rule.writes(op, graph)]
         for part in [*touched, *(2 * rule.copies(op, graph) if layout == "torch" else ())]:
-            format_ = account.dtypes.of(graph.tensors[part.tensor])
+            format_ = account.dtypes.of(graph.tensors[part.tensor], graph)
             elements = 1
             for size in part.shape:
                 elements *= evaluate(size, sizes)

@@ -175,6 +175,31 @@ def test_gradients_of_stacked_weights_come_layer_by_layer(layers):
     assert all(b - a in (0, 4 * 25) for a, b in itertools.pairwise(gradients))
 
 
+def test_a_view_has_the_format_of_what_it_is_a_view_of():
+    """4 bytes a number of w.T that the product reads, as of w itself; the gradient of each is in that too."""
+
+    def layer(x: "b d", w: "k d"):
+        return x @ w.T
+
+    for dtype in ({"w": "fp32"}, {"param": "fp32"}):
+        account = sa.account(layer, params=["w"], dtype=dtype)
+        assert sa.same(account.bytes, "2*b*(d + k) + 4*d*k")
+        back = account.backward()
+        assert sa.same(back.bytes, "2*b*(d + k) + 4*d*k")
+
+
+def test_a_part_of_a_weight_is_cast_by_itself():
+    """Two of three slices of a stacked weight are read: 2 * 9 numbers are cast, 4 bytes read and 2 written each."""
+
+    def layer(x: "b d", w: "3 d d"):
+        return (x @ w[0]) @ w[2]
+
+    step = sa.account(layer, params=["w"]).training(policy="amp")
+    check(step.total.graph)
+    check_shapes(step.forward.graph)
+    assert sum(s.bytes for s in step.forward.steps if s.kind == "cast") == 6 * 2 * sa.expr.read("d^2")
+
+
 def test_a_copy_in_eight_bits_has_no_gradient_of_its_own():
     """It is made in bf16, the format of the weight: nothing is cast back."""
     step = trained("bf16", "fp8")

@@ -140,7 +140,7 @@ def _flops(work: Work, account: Account) -> Expr:
 
 def _formats(parts: Iterable[Visit], account: Account) -> tuple[AnyFormat, ...]:
     """Return the formats of what the operations take."""
-    return tuple(account.dtypes.of(v.graph.tensors[i]) for v in parts for i in v.op.inputs)
+    return tuple(account.dtypes.of(v.graph.tensors[i], v.graph) for v in parts for i in v.op.inputs)
 
 
 def _widest(formats: Iterable[AnyFormat]) -> AnyFormat:
