@@ -106,9 +106,7 @@ def memory(
     found, numbers = _trained(
         file, sizes, "2n", optimizer, policy=policy, kernel=kernel, accumulate=accumulate, wrt=wrt, asked=largest
     )
-    _together(largest, into, batch, by)
-    if largest is not None and picture is not None:
-        raise ConventionError("--picture is of a step at given sizes; leave it out with --largest")
+    _together(largest, into, batch, by, picture)
     if picture is not None:
         from symacct.plot import draw
 
@@ -180,9 +178,10 @@ def _trained(
     return account.training(options.pop("wrt"), optimizer=optimizer, **options), numbers
 
 
-def _together(largest: str | None, into: str | None, batch: int | None, by: str) -> None:
-    if largest is not None and by != "role":
-        raise ConventionError(f"--by {by} is of what is alive at given sizes; leave it out with --largest")
+def _together(largest: str | None, into: str | None, batch: int | None, by: str, picture: str | None) -> None:
+    if largest is not None and (by != "role" or picture is not None):
+        told = f"--by {by}" if picture is None else "--picture"
+        raise ConventionError(f"{told} is of what is alive at given sizes; leave it out with --largest")
     if (largest is None) != (into is None) or (batch is not None and largest is None):
         msg = "give --largest and --in together, as in --largest b --in '80 GB'; --batch goes with them"
         raise ConventionError(msg)
