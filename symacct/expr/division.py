@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.expr.poly import Expr, Monomial, Number, Poly, add, from_terms, join, monomial, multiply, whole
+from symacct.expr.poly import Call, Expr, Monomial, Number, Poly, add, from_terms, join, monomial, multiply, whole
 from symacct.expr.powers import group_power, power, print_order, split_content
 
 MAX_CANCEL = 300
@@ -38,6 +38,20 @@ def divide(a: Expr, b: Expr) -> Expr:
         if not isinstance(rest_b, Poly):
             return multiply(multiply(outside, rest_a), power(rest_b, -1))
     return multiply(multiply(outside, rest_a), group_power(rest_b, -1))
+
+
+def without_group(a: Poly, b: Poly) -> Expr | None:
+    """Return ``a*b`` where a sum below all terms of a divides b, as in ``d/(s + 1) * (s + 1)``, else None."""
+    if len(b.terms) > MAX_CANCEL or any(type(x) is not str or e < 0 for m in b.terms for x, e in m):
+        return None
+    for group, _ in next(iter(a.terms)):
+        if not isinstance(group, Call) or group.function != "group" or not isinstance(group.args[0], Poly):
+            continue
+        if _names(b) & _names(group.args[0]) and all(dict(m).get(group, 0) <= -1 for m in a.terms):
+            quotient = divide_exactly(b, group.args[0])
+            if quotient is not None:
+                return multiply(multiply(a, monomial(((group, 1),))), quotient)
+    return None
 
 
 def cancel(a: Poly, b: Poly) -> tuple[Expr, Expr]:

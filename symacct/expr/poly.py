@@ -193,6 +193,23 @@ def multiply(a: Expr, b: Expr) -> Expr:
     if len(a.terms) * len(b.terms) > MAX_TERMS:
         msg = f"a product of sums with {len(a.terms)} and {len(b.terms)} terms would not be readable; give numbers"
         raise ExpressionError(msg)
+    short = _shortened(a, b)
+    return _expanded(a, b) if short is None else short
+
+
+def _shortened(a: Poly, b: Poly) -> Expr | None:
+    """Return a product where a sum in the denominator of one divides the other: ``d/(s + 1) * (s + 1)`` is d."""
+    for one, other in ((a, b), (b, a)):
+        if len(other.terms) > 1 and any(type(x) is not str for x, _ in next(iter(one.terms))):
+            from symacct.expr.division import without_group
+
+            short = without_group(one, other)
+            if short is not None:
+                return short
+    return None
+
+
+def _expanded(a: Poly, b: Poly) -> Expr:
     out: dict[Monomial, Number] = {}
     expand: list[Expr] = []
     for ma, ca in a.terms.items():

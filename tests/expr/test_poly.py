@@ -25,6 +25,7 @@ from symacct.expr import (
     read,
     substitute,
     to_sympy,
+    to_text,
     whole_denominator,
 )
 
@@ -199,6 +200,33 @@ def test_integers_stay_exact_whatever_their_size():
     n = 10**30
     assert (n * name("b") + 1) * (n * name("b") - 1) == n**2 * name("b") ** 2 - 1
     assert evaluate(read("b**3 + 1"), {"b": n}) == n**3 + 1
+
+
+@given(polys, polys, polys, sizes)
+def test_a_quotient_times_what_it_was_divided_by_is_the_dividend(a, b, c, at):
+    """Written as such: shapes are compared as they are written."""
+    a, b, c = (build(t, name) for t in (a, b, c))
+    assume(b != 0 and evaluate(b, at) != 0)
+    assert multiply(divide(a, b), b) == a
+    assert multiply(b, divide(a, b)) == a
+    assert evaluate(multiply(divide(a, b), c), at) * evaluate(b, at) == evaluate(a, at) * evaluate(c, at)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "made"),
+    [
+        ("d/(s + 1)", "2*s + 2", "2*d"),
+        ("(d + 3)/(s + 1)", "s**2 - 1", "(d + 3)*(s - 1)"),
+        ("d/(s + 1)**2", "s + 1", "d/(s + 1)"),
+        ("d/(s - 1)", "1 - s", "-d"),
+        ("d/(s + 1)", "s + 2", "d*(s + 2)/(s + 1)"),
+        ("d/((s + 1)*(t + 1))", "(s + 1)*t", "d*t/(t + 1)"),
+    ],
+)
+def test_a_sum_in_a_denominator_cancels(first, second, made):
+    for product in (multiply(read(first), read(second)), multiply(read(second), read(first))):
+        assert equal(product, read(made))
+        assert len(to_text(product)) <= len(to_text(read(made)))
 
 
 def test_whole_denominator():

@@ -128,6 +128,17 @@ def test_a_size_that_is_a_name_is_no_number(asked, error):
         asked(symbolic("b", "s"))
 
 
+def test_an_axis_is_split_by_a_sum_and_merged_again():
+    def layer(x: "b d", y: "s"):
+        split = einops.rearrange(x, "b (s k) -> b s k", s=y.shape[0] + 1)
+        return einops.rearrange(split * 2, "b s k -> b (s k)") + x
+
+    account = sa.account(layer)
+    assert [str(c) for c in account.conditions] == ["(s + 1) divides d"]
+    assert sa.same(account.bytes, "10*b*d")
+    account.graph.run({"b": 2, "d": 12, "s": 3})
+
+
 def test_divisions_become_conditions_also_the_second_time():
     """Recipes are remembered by einops, so a division is executed once only: the condition lies in the shape."""
     for _ in range(2):
