@@ -73,7 +73,6 @@ def _expression(tree: Tree, left: list[int]) -> Expr:
 _EXACT: dict[str, Callable[[list[Expr]], Expr]] = {
     "+": add,
     "-": lambda parts: multiply(-1, parts[0]),
-    "//": lambda parts: floordiv(parts[0], parts[1]),
     "ceil": lambda parts: ceildiv(parts[0], 1),
     "floor": lambda parts: floordiv(parts[0], 1),
 }

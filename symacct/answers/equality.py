@@ -18,6 +18,8 @@ from symacct.expr.tree import Leaf, Tree
 
 _TINY = Fraction(1, 10**30)
 _TURNING = ("ceil", "floor", "min", "max", "abs", "if")
+FEWEST = 6
+"""Generic sizes at which both must have a value."""
 MOST_DIVISORS = 8
 """Sums below fractions that are multiplied out; of more, numbers decide."""
 MOST_ROUNDING = Fraction(15, 1000)
@@ -82,7 +84,9 @@ def agreeing(answer: Tree, truth: Tree, names: Sequence[str]) -> int:
         if not close(given, wanted, tolerance):
             return 0
         tried += 1
-    return 0 if tried and _first_difference(answer, truth, edges_of(answer, truth, names)) else tried
+    if tried < FEWEST:
+        return 0
+    return 0 if _first_difference(answer, truth, edges_of(answer, truth, names)) else tried
 
 
 def _tolerance(answer: Tree, truth: Tree) -> Fraction:

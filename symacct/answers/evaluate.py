@@ -121,8 +121,10 @@ def _apply(node: Node, parts: list[Fraction | int], left: list[int]) -> Fraction
         return parts[2] if parts[0] <= parts[1] else parts[3]
     if node.operator in ("min", "max"):
         return min(parts) if node.operator == "min" else max(parts)
-    if node.operator in ("**", "//"):
-        return _power(*parts) if node.operator == "**" else _floor(_quotient(*parts))
+    if node.operator in ("ceil", "floor"):
+        return _rounded(node.operator, parts[0], exact=is_exact(node.parts[0]))
+    if node.operator == "**":
+        return _power(*parts)
     if node.operator not in _UNARY:
         raise AnswerError(f"cannot read the answer: {node.operator} inside a formula")
     return _UNARY[node.operator](parts[0])
@@ -202,15 +204,15 @@ def _fraction(x: Decimal) -> Fraction:
     return Fraction(x)
 
 
-def _floor(x: Fraction | int) -> int:
+def _rounded(operator: str, x: Fraction | int, *, exact: bool) -> int:
     near = round(x)
-    return near if -_NOISE < x - near < _NOISE else math.floor(x)
+    if not exact and -_NOISE < x - near < _NOISE:
+        return near
+    return math.ceil(x) if operator == "ceil" else math.floor(x)
 
 
 _UNARY: dict[str, Callable[[Fraction | int], Fraction | int]] = {
     "-": lambda x: -x,
-    "ceil": lambda x: -_floor(-x),
-    "floor": _floor,
     "abs": lambda x: max(x, -x),
     "sqrt": lambda x: _root(x, 2),
     "log": _log,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import permutations
+from itertools import islice, permutations, product
 
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107)
 _SMALL = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
@@ -42,10 +42,20 @@ def edges(names: tuple[str, ...], constants: tuple[int, ...] = ()) -> tuple[dict
     near = [n for c in constants for n in (c - 1, c, c + 1, 2 * c) if 0 < n < 2**64]
     draw = random.Random(20_261_130)  # noqa: S311 # a fixed choice of sizes, no secret
     pool = [*_ROUND, *near]
+    if not names:
+        return ({},)
     if len(names) == 1:
         return tuple({names[0]: n} for n in sorted({*range(1, 65), *pool}))
-    made = [dict(zip(names, draw.choices(pool, k=len(names)), strict=True)) for _ in range(_EDGES)]
-    return tuple(sorted(made, key=lambda sizes: (len({*sizes.values()}) < len(sizes), sum(sizes.values()))))
+    corners = [*islice(product((1, 2), repeat=len(names)), 64)]
+    tiny = [*product(range(1, 6), repeat=len(names))] if len(names) < 4 else []
+    made = [
+        *corners,
+        *tiny,
+        *(draw.choices(range(1, 6), k=len(names)) for _ in range(_EDGES)),
+        *(draw.choices(pool, k=len(names)) for _ in range(_EDGES)),
+    ]
+    points = [dict(zip(names, values, strict=True)) for values in made]
+    return tuple(sorted(points, key=lambda sizes: (len({*sizes.values()}) < len(sizes), sum(sizes.values()))))
 
 
 def small(names: Sequence[str]) -> Iterator[dict[str, int]]:
