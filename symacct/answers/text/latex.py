@@ -23,7 +23,7 @@ SIGNS: dict[str, str] = {
     **dict.fromkeys(["ge", "geq", "geqslant", "gtrsim", "gt", "gg", "gtrapprox"], ">"),
     **dict.fromkeys(["approx", "sim", "simeq", "cong", "approxeq"], "≈"),
     **dict.fromkeys(["to", "rightarrow", "longrightarrow", "xrightarrow"], "→"),
-    **dict.fromkeys(["equiv", "coloneqq", "implies", "Rightarrow", "Longrightarrow", "iff"], "="),
+    **dict.fromkeys(["equiv", "coloneqq"], "="),
     **dict.fromkeys(["dots", "ldots", "cdots"], "…"),
     **dict.fromkeys(["{", "lbrace"], "("),
     **dict.fromkeys(["}", "rbrace"], ")"),
@@ -39,6 +39,7 @@ SIGNS: dict[str, str] = {
 WORDS: dict[str, str] = {
     **{f: f for f in ("min", "max", "log", "ln", "lg", "ceil", "floor")},
     **dict.fromkeys(["Theta", "Omega", "BigO", "bigO"], "O"),
+    **dict.fromkeys(["implies", "Rightarrow", "Longrightarrow", "therefore"], "thus"),
     "mu": "μ",
 }
 GREEK = frozenset(

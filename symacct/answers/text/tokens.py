@@ -46,8 +46,8 @@ _COMMAND = re.compile(r"\\([A-Za-z]+|.)\*?")
 _NESTED = re.compile(r"\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 _NOTE = re.compile(r"\s*[_^]\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 _BRACED = re.compile(r"\s*\{([^{}]*)\}")
-_SIGNS = re.compile(r"\.{2,}|\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&…]")
-_SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "=", "~=": "≈", ":=": "="}
+_SIGNS = re.compile(r"\.{2,}|\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&…⇒]")
+_SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "⇒", "~=": "≈", ":=": "="}
 CALLS = frozenset(
     [
         "min",
@@ -219,6 +219,9 @@ class _Lexer:
                 return found.end()
             sign = "≈"
         if sign == "&":
+            return found.end()
+        if sign == "⇒":
+            self._emit("word", "thus", found.start(), found.end())
             return found.end()
         if sign in "([{":
             opener = self.out[-1] if self.out else None
