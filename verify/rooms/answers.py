@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct.answers.evaluate import evaluate
+from verify.answers import fresh
 from verify.answers.bar import CASES, checked, held_out, measure, right_spellings
 from verify.answers.formulas import parsed, value
 from verify.answers.fuzz import TEXTS, attack
@@ -16,6 +17,7 @@ from verify.answers.mutants import PRIMES, wrong
 from verify.check import Check, DisagreementError
 
 BAR = {"spelled": 0.97, "written": 0.97, "equal": 1.0, "wrong": 1.0, "mutant": 1.0, "fitting": 0.85}
+FRESH = {"right": 0.97, "rejected": 1.0, "shown": 1.0, "fitting": 0.85}
 FUZZED = 20_000
 
 
@@ -75,6 +77,12 @@ def bar_is_met(half: str) -> None:
         holds(rates[what] >= least, f"{what}: {rates[what]:.4f}, the bar is {least}")
 
 
+def fresh_bar_is_met(name: str) -> None:
+    rates = fresh.rates(name)
+    for what, least in FRESH.items():
+        holds(rates[what] >= least, f"{what}: {rates[what]:.4f}, the bar is {least}")
+
+
 def nothing_crashes(seed: int) -> None:
     attack(FUZZED // 20, seed)
 
@@ -123,6 +131,13 @@ CHECKS = (
         "97 % of right spellings, every equal form, every wrong form, a fitting code first for 85 %",
         bar_is_met,
         fixed=("used to build", "held out"),
+    ),
+    Check(
+        "the bar, on questions written before any was tried",
+        "rates of accepted, rejected and explained answers",
+        "97 % of right spellings, every wrong answer with a counterexample, a fitting code first for 85 %",
+        fresh_bar_is_met,
+        fixed=fresh.FILES,
     ),
     Check(
         "the reader never crashes",
