@@ -43,6 +43,14 @@ def expression(tree: Tree) -> Expr:
     return _expression(tree, [WORK])
 
 
+def expanded(tree: Tree) -> Expr | None:
+    """Return a tree multiplied out, or nothing where that takes too long or has no value."""
+    try:
+        return expression(tree)
+    except SymacctError:
+        return None
+
+
 def is_opaque(x: str | Call) -> bool:
     """Whether a name stands for a function of sizes, or for a sum below a fraction."""
     return isinstance(x, Call) or not x.isidentifier()

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from symacct.answers.algebra import expression
+from symacct.answers.algebra import expanded
 from symacct.answers.evaluate import TooLargeError, UndefinedValueError, evaluate
 from symacct.answers.points import generic
-from symacct.errors import SymacctError
 from symacct.expr.tree import Tree
 
 _STEPS = (40, 80, 160, 320)
@@ -55,18 +54,10 @@ def _holds(
             try:
                 ratios.append(evaluate(a, sizes) / evaluate(b, sizes))
             except (UndefinedValueError, TooLargeError, ZeroDivisionError):
-                return a == b or _are_zero(a, b)
+                return a == b or expanded(a) == expanded(b) == 0
         if not test(ratios):
             return False
     return True
-
-
-def _are_zero(*trees: Tree) -> bool:
-    """Whether all trees are zero for all sizes."""
-    try:
-        return all(expression(tree) == 0 for tree in trees)
-    except SymacctError:
-        return False
 
 
 def _tends_to_one(ratios: list[Fraction]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from symacct.answers.algebra import expression
+from symacct.answers.algebra import expanded
 from symacct.answers.reading import SHARE
 from symacct.answers.text.names import Names
 from symacct.answers.text.units import Unit, read_unit
@@ -59,7 +59,7 @@ def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant |
 
 
 def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:
-    if not truth.unit and "MAC" in dict(reading.dims) and seem_flops(expression(truth.tree), truth.names):
+    if not truth.unit and "MAC" in dict(reading.dims) and seem_flops(expanded(truth.tree) or 0, truth.names):
         return Finding("macs_for_flops", reading.unit)
     if wanted is None or not reading.unit or (reading.dims == SHARE and (not truth.unit or names_in(reading.tree))):
         return None
@@ -80,7 +80,7 @@ def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Findi
 def _with_symbols(reading: Reading, truth: Truth) -> dict[str, int]:
     """Return the dimensions of an answer and of its symbols, as ``4BTD bytes / W`` with W in bytes/s is in seconds."""
     found = []
-    for term in terms_of(expression(reading.tree)):
+    for term in terms_of(expanded(reading.tree) or 0):
         dims = dict(reading.dims)
         for symbol, power in term:
             unit = read_unit(truth.names.symbols.get(symbol, ""))

@@ -111,6 +111,11 @@ def test_what_has_no_value_is_told():
         assert "cannot read the answer" in verdict.problem
 
 
+def test_a_unit_on_what_has_no_value_is_told():
+    assert not sa.check("2 GiB(-1)**0.55", "12", mode="numeric", unit="FLOPs").correct
+    assert not sa.check("2 GiB/(B-B)", "12*B", "B", unit="FLOPs").correct
+
+
 def test_generated_inputs_never_crash():
     seen = attack(2_000, 77)
     assert seen["read"] > 150

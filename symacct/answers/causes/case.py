@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from symacct.answers.algebra import expression
+from symacct.answers.algebra import expanded
 from symacct.answers.equality import edges_of
 from symacct.answers.evaluate import evaluate
 from symacct.answers.points import generic
@@ -129,14 +129,6 @@ def case_of(tree: Tree, question: Question) -> Case:
 def _value(tree: Tree, sizes: Mapping[str, Fraction | int]) -> Fraction | None:
     try:
         return evaluate(tree, sizes)
-    except SymacctError:
-        return None
-
-
-def expanded(tree: Tree) -> Expr | None:
-    """Return a tree multiplied out, or nothing where that takes too long or has no value."""
-    try:
-        return expression(tree)
     except SymacctError:
         return None
 
