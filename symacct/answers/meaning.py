@@ -59,7 +59,7 @@ def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant |
 
 
 def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:
-    if not truth.unit and "MAC" in dict(reading.dims) and seem_flops(expanded(truth.tree) or 0, truth.names):
+    if not truth.unit and "MAC" in dict(reading.dims) and seem_flops(expanded(truth.tree), truth.names):
         return Finding("macs_for_flops", reading.unit)
     if wanted is None or not reading.unit or (reading.dims == SHARE and (not truth.unit or names_in(reading.tree))):
         return None
@@ -80,7 +80,8 @@ def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Findi
 def _with_symbols(reading: Reading, truth: Truth) -> dict[str, int]:
     """Return the dimensions of an answer and of its symbols, as ``4BTD bytes / W`` with W in bytes/s is in seconds."""
     found = []
-    for term in terms_of(expanded(reading.tree) or 0):
+    value = expanded(reading.tree)
+    for term in terms_of(value) if value is not None else ():
         dims = dict(reading.dims)
         for symbol, power in term:
             unit = read_unit(truth.names.symbols.get(symbol, ""))

@@ -37,12 +37,12 @@ class Truth:
     derivation: tuple[str, ...] = ()
 
 
-def seem_flops(right: Expr, names: Names) -> bool:
+def seem_flops(right: Expr | None, names: Names) -> bool:
     """Whether a formula without a unit counts FLOPs: twice products of three sizes or more, and nothing that is kept.
 
     Two bytes a value times the sizes of a cache look alike, so meanings that speak of those say no.
     """
-    terms = terms_of(right)
+    terms = {} if right is None else terms_of(right)
     kept = any(
         re.search(r"byte|bit|cache|kv|param|element", meaning, re.IGNORECASE) for meaning in names.symbols.values()
     )

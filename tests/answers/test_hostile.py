@@ -114,6 +114,7 @@ def test_what_has_no_value_is_told():
 def test_a_unit_on_what_has_no_value_is_told():
     assert not sa.check("2 GiB(-1)**0.55", "12", mode="numeric", unit="FLOPs").correct
     assert not sa.check("2 GiB/(B-B)", "12*B", "B", unit="FLOPs").correct
+    assert not sa.check("2 - N GiB", "2*n", "n", unit="FLOPs").correct
 
 
 def test_generated_inputs_never_crash():

@@ -56,7 +56,7 @@ class Case:
     @property
     def kind(self) -> str:
         """What is asked for: ``flops bytes intensity rate time``, or ``""`` for a count or a share."""
-        if not self.truth.unit and self.right is not None and seem_flops(self.right, self.truth.names):
+        if not self.truth.unit and seem_flops(self.right, self.truth.names):
             return "flops"
         unit = read_unit(self.truth.unit)
         dims = dict(unit.dims) if unit else {}

@@ -99,8 +99,6 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept(r"rank$", "rank lora_rank", "r"),
 )
 
-SAID = re.compile(r"^[A-Za-z]\w*$")
-
 
 def names_of(meaning: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the longer names and the single letters in use for a meaning; none for one that is not known.
