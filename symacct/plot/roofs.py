@@ -22,8 +22,10 @@ def roofline_chart(at: RooflineFigures) -> Any:
     from matplotlib.ticker import NullFormatter
 
     told = [k for k in _merged(at.kernels) if k.flops and k.bytes]
-    nothing = len({k.label for k in at.kernels}) - len({k.label for k in told})
-    under = at.under + (f"; {nothing} kinds of kernels compute nothing and are left out" if nothing else "")
+    whole = float(at.overlapped) or 1.0
+    left = [k for k in at.kernels if not (k.flops and k.bytes)]
+    share = percent(sum(float(k.times.overlapped) for k in left) / whole)
+    under = at.under + (f"; left out is what computes nothing: {share} of the time" if left else "")
     figure, axes = chart(f"{at.title}: roofline", under)
     peaks = [float(p) for _, p in at.roofs] or [float(at.ridge) * float(at.bandwidth)]
     bandwidth = float(at.bandwidth)
@@ -38,7 +40,7 @@ def roofline_chart(at: RooflineFigures) -> Any:
     axes.plot([low, max(ridges)], [low * bandwidth, max(peaks)], color=INK, linewidth=1.3, zorder=2)
     for i, ((name, peak), ridge) in enumerate(zip(at.roofs, ridges, strict=False)):
         _roof(axes, name, peak, ridge, high, first=i == 0)
-    _points(axes, told, speeds, sum(float(k.times.overlapped) for k in at.kernels) or 1.0)
+    _points(axes, told, speeds, whole)
     axes.set_xlabel("arithmetic intensity, FLOP/B", fontsize=FONT, color=INK)
     axes.set_ylabel("attainable speed, FLOP/s", fontsize=FONT, color=INK)
     axes.grid(visible=True, which="major", color=GRID, linewidth=0.5)
