@@ -45,7 +45,7 @@ def _part(op: Op, graph: Graph, name: str, rows: Size) -> Read:
     everything, axis = whole(graph, op.inputs[place]), ROWS[op.kind][name]
     shape = list(everything.shape)
     shape[axis] = rows
-    return replace(everything, shape=tuple(shape), places=("window", op.attrs["align"], op.attrs["window"], rows))
+    return replace(everything, shape=tuple(shape))
 
 
 def _unseen(op: Op, graph: Graph) -> tuple[Spill, ...]:

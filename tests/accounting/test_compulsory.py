@@ -143,6 +143,13 @@ def test_what_no_window_sees_is_not_read(what, n):
         assert evaluate(read, {"b": 5, "n": n}) == 15 * len(seen) ** 2
 
 
+def test_two_that_slide_alike_read_the_same():
+    def layer(x: "b 3 9", w: "4 3 1", v: "5 3 1"):
+        return sa.conv1d(x, w, stride=2).sum() + sa.conv1d(x, v, stride=2).sum()
+
+    assert sa.same(sa.account(layer, **UNUSED).bytes, "3*5*b + 12 + 15 + 1")
+
+
 def test_a_window_reads_its_keys_alone():
     """A step of decoding through a window of w keys; as three kernels all of them are scored."""
 

@@ -70,7 +70,7 @@ def torch_shape(run, x: tuple, w: tuple, options: dict) -> tuple[int, ...] | Non
 def test_counts_are_the_loops(check) -> None:
     """Under each way to sum, with taps on padding and without, in numbers and in names."""
     assert check.try_fixed() == len(check.fixed) > 0
-    assert check.try_random(10 / check.share, 0) == 10
+    assert check.cases is None or check.try_random(10 / check.share, 0) == 10
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -98,7 +98,8 @@ def _traffic(graph: Any, case: Case) -> None:
     moved = (*rule.reads(op, graph), *rule.writes(op, graph))
     ours = [(m.tensor, _at(m.shape, sizes), [_at(m.shape, sizes)[i] for i in m.row]) for m in moved]
     shapes = [_at(graph.tensors[i].shape, sizes) for i in (*op.inputs, *op.outputs)]
-    unseen = [prod(_at(s.shape, sizes)) for s in rule.spills(op, graph) if s.name.endswith("sees")]
+    rest = [s for s in rule.spills(op, graph) if s.name.endswith("sees")]
+    unseen = [(s.reads + s.writes) * prod(_at(s.shape, sizes)) for s in rest]
     left = 0
     if case.window is not None:
         seen = [(i, j) for i in range(sizes["s"]) for j in range(sizes["t"]) if case.sees(i, j)]

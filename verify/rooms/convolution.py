@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+import symacct as sa
 from symacct.conventions import Convention, tally
 from symacct.errors import InconclusiveError, ShapeError
 from symacct.expr import evaluate, name, product
@@ -143,6 +144,30 @@ def _form_agrees(case: Case, mode: str, convention: Convention, calls: int) -> N
         assert all(t <= o <= e for t, o, e in zip(theirs, ours, everything, strict=True)), what
     else:
         agree(ours, theirs, f"elements that {what} moves")
+    if case.kind == "conv" and mode == "places" and _overlaps(case):
+        agree(moved[0].shape, graph.tensors[0].shape, f"all that {what} reads, as a form")
+
+
+def _overlaps(case: Case) -> bool:
+    """Whether windows follow each other without a gap, and none is left out that would reach behind the elements."""
+    axes = zip(case.kernel, case.stride, case.padding, case.dilation, strict=True)
+    return all(d == 1 and s <= min(k, p + 1) for k, s, p, d in axes)
+
+
+def uneven_agrees(case: tuple[int, int, int]) -> None:
+    """A zero more behind the input than in front of it: taps on it are on padding."""
+    n, kernel, dilation = case
+    front = dilation * (kernel - 1) // 2
+    real = sum(0 <= o + j * dilation - front < n for o in range(n) for j in range(kernel))
+    made = sa.account(
+        lambda x, w: sa.conv1d(x, w, padding="same", dilation=dilation),
+        x=f"2 3 {n}",
+        w=f"4 3 {kernel}",
+        convention="padding=exact",
+        params=["w"],
+    )
+    agree(made.matmul_flops, 2 * 2 * 3 * 4 * real, f"products of {case}, as uneven")
+    agree(made.training(wrt=["x", "w"]).matmul_flops, 3 * 2 * 2 * 3 * 4 * real, f"products of a step of {case}, uneven")
 
 
 def touched(case: Case) -> list[int]:
@@ -221,20 +246,36 @@ def fixed(kind: str) -> tuple[Case, ...]:
         Case(kind, 1, 1, (1, 1), (6,), (3,), (1,), (3,), (2,), ("numbers",)),
         Case(kind, 1, 1, (1, 1), (1,), (1,), (1,), (0,), (2,), ("numbers",)),
         Case(kind, 1, 1, (1, 1), (1,), (2,), (1,), (1,), (2,)),
+        # windows further apart than padding, of which several taps fall on the same places; taps further than elements
+        *(Case(kind, 1, 1, (1, 1), (n,), (6,), (3,), (1,), (1,), ("numbers",)) for n in (12, 13, 14)),
+        *(Case(kind, 1, 1, (1, 1), (n,), (5,), (4,), (1,), (2,), ("numbers",)) for n in (13, 15)),
+        Case(kind, 1, 1, (1, 1), (1,), (2,), (1,), (2,), (3,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (2,), (3,), (2,), (4,), (3,), ("numbers",)),
+        Case(kind, 1, 1, (1, 1), (2,), (2,), (3,), (5,), (4,), ("numbers",)),
     )
 
 
-CHECKS = tuple(
+CHECKS = (
     Check(
-        kind,
-        f"work, reads, writes and shapes of {kind}, taps on padding counted or not",
-        "loops over windows and taps on numbers that count; values by torch",
-        agrees,
-        cases(kind),
-        fixed(kind),
-        proves=(kind,),
-        needs=("torch",),
-        share=0.1,
-    )
-    for kind in (*KINDS, *POOLS)
+        "uneven padding",
+        "work of a convolution with padding='same' and an even kernel",
+        "taps counted one by one",
+        uneven_agrees,
+        fixed=tuple((n, kernel, dilation) for n in (5, 8) for kernel in (2, 3, 4) for dilation in (1, 2, 3)),
+        proves=KINDS,
+    ),
+    *(
+        Check(
+            kind,
+            f"work, reads, writes and shapes of {kind}, taps on padding counted or not",
+            "loops over windows and taps on numbers that count; values by torch",
+            agrees,
+            cases(kind),
+            fixed(kind),
+            proves=(kind,),
+            needs=("torch",),
+            share=0.1,
+        )
+        for kind in (*KINDS, *POOLS)
+    ),
 )
