@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from symacct.accounting.costs import Formats
+from symacct.dtypes import pin_of
 from symacct.graph import Graph, Op
 
 
 def with_gradients(graph: Graph, gradients: Mapping[int, int], formats: Formats) -> Graph:
     """Return a graph in which the gradients of inputs have the formats of these, as autograd makes them."""
     found = {made: tuple(formats.of(graph.tensors[x], graph) for x in (i, made)) for i, made in gradients.items()}
-    return pinned(graph, {made: wanted.name for made, (wanted, usual) in found.items() if wanted != usual})
+    return pinned(graph, {made: pin_of(wanted) for made, (wanted, usual) in found.items() if wanted != usual})
 
 
 def pinned(graph: Graph, dtypes: Mapping[int, str]) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.dtypes.catalogue import FORMATS, as_format, as_plain_format
+from symacct.dtypes.catalogue import FORMATS, as_format, as_plain_format, pin_of
 from symacct.dtypes.formats import AnyFormat, BlockFormat, Encoding, Format
 from symacct.dtypes.policies import POLICIES, Policy, policy_of
 from symacct.dtypes.rounding import Overflow, decode, representable, round_to
@@ -23,6 +23,7 @@ __all__ = [
     "as_format",
     "as_plain_format",
     "decode",
+    "pin_of",
     "policy_of",
     "representable",
     "round_to",

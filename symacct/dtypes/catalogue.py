@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from symacct.dtypes.formats import AnyFormat, BlockFormat, Format
 from symacct.errors import DtypeError, nearest, one_of
@@ -110,6 +111,11 @@ def as_format(spec: object) -> AnyFormat:
             f"say {plain!r} for two values a byte, or '{plain[:-1]}8' for one"
         )
     return found
+
+
+def pin_of(fmt: AnyFormat) -> str:
+    """Return what a tensor is pinned to in a format: its name; the format itself where the catalogue has it not."""
+    return fmt.name if _BY_NAME.get(fmt.name) == fmt else cast("str", fmt)  # as_format takes both
 
 
 def as_plain_format(spec: object) -> Format:

@@ -12,7 +12,7 @@ from typing import Any
 
 from symacct.accounting import Account, Formats
 from symacct.accounting.pinned import pinned
-from symacct.dtypes import Policy, policy_of
+from symacct.dtypes import Policy, pin_of, policy_of
 from symacct.errors import DtypeError
 from symacct.graph import Graph
 from symacct.memory.casts import with_casts
@@ -27,9 +27,8 @@ def policy_for(account: Account, policy: Any) -> Policy:
     if policy is not None:
         return policy_of(policy)
     roles = dict(account.dtypes.roles)
-    usual = account.dtypes.usual.name
-    param = roles["param"].name if "param" in roles else usual
-    return Policy("of the account", {"param": param, "act": usual})
+    usual = account.dtypes.usual
+    return Policy("of the account", {"param": pin_of(roles.get("param", usual)), "act": pin_of(usual)})
 
 
 def in_formats(account: Account, policy: Any) -> Account:
@@ -65,7 +64,7 @@ def _with_logits(graph: Graph, policy: Policy) -> Graph:
         return graph
     carried = {i for op in graph.ops if op.kind == "repeat" for i in op.outputs[: op.attrs["carry"]]}
     yielded = [i for i in (*logits_of(graph), *graph.outputs) if i not in carried]
-    return pinned(graph, dict.fromkeys(yielded, policy.of("logits").name))
+    return pinned(graph, dict.fromkeys(yielded, pin_of(policy.of("logits"))))
 
 
 def logits_of(graph: Graph) -> list[int]:
@@ -81,7 +80,7 @@ def _casts(graph: Graph, formats: Formats, policy: Policy) -> dict[int, dict[str
     act, to = policy.of("act"), policy.of("cast")
     params = {i: formats.of(graph.tensors[i], graph) for i in graph.inputs if graph.tensors[i].role == "param"}
     return {
-        i: {"dtype": None if to == act else to.name, "source": None if own == act else own.name}
+        i: {"dtype": None if to == act else pin_of(to), "source": None if own == act else pin_of(own)}
         for i, own in params.items()
         if own != to
     }

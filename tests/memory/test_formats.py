@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 import symacct as sa
+from symacct.dtypes import as_format
 from symacct.errors import DtypeError
+from symacct.expr import evaluate
 from symacct.graph.legal import check
 from symacct.rules import check_shapes
 from tests.memory.examples import DEEP, mlp
@@ -229,3 +232,14 @@ def test_the_peak_under_autocast(sizes):
     theirs = meter.peak + sum(t.nbytes for t in (x, *weights))
     assert {w.grad.dtype for w in weights} == {torch.float32}
     assert ours <= theirs <= ours + 2 * d * f + 2 * b * k
+
+
+@pytest.mark.parametrize("role", ["param", "logits", "cast"])
+def test_a_format_that_a_person_made(role):
+    """One of 24 bits: 3 bytes a number, wherever the policy says so."""
+    own = replace(as_format("bf16"), name="mine", mantissa_bits=15)
+    step = sa.account(mlp, params=["up", "down"]).training(policy={"param": "fp32", "act": "bf16", role: own})
+    numbers = {"param": ("parameters", 15 + 35), "logits": ("results", 1), "cast": ("casts", 35)}
+    name, count = numbers[role]
+    found = [n for label, n in step.memory.held.items() if (label.role, label.dtype) == (name, "mine")]
+    assert sum(int(evaluate(n, SIZES)) for n in found) == 3 * count
