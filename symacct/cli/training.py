@@ -12,6 +12,7 @@ from symacct.cli.output import emit
 from symacct.cli.words import read_sizes, read_values
 from symacct.dtypes import POLICIES
 from symacct.errors import ConventionError, SizeError, one_of
+from symacct.expr import as_size, names_in
 from symacct.memory import GROUPS, MemoryFigures
 from symacct.optimizers import KERNELS, NAMED
 from symacct.show import table
@@ -172,7 +173,8 @@ def _trained(
     account = account_of_file(
         file, sizes={name: size for name, size in given.items() if name not in numbers}, convention=convention
     )
-    if set(account.names) - {asked} - set(numbers):
+    parts = names_in(as_size(options["accumulate"], "accumulate"))
+    if {*account.names, *parts} - {asked} - set(numbers):
         account, numbers = account_of_file(file, sizes=given, convention=convention), {}
     options["policy"] = _policy(options["policy"])
     return account.training(options.pop("wrt"), optimizer=optimizer, **options), numbers

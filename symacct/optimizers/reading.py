@@ -78,7 +78,7 @@ def read_optimizer(spec: Any) -> Optimizer:
     name = getattr(spec, "__name__", type(spec).__name__)
     found = [_layouts(spec, group, name) for group in range(groups_of(spec))]
     if any(other != found[0] for other in found[1:]):
-        msg = f"the groups of {name} do not keep the same tensors; give an optimizer for each"
+        msg = f"the groups of {name} do not keep the same tensors; read them one by one, as functions that make each"
         raise InconclusiveError(msg)
     kept, refused = found[0]
     names = list(dict.fromkeys(buffer for rank in kept for buffer, _, _ in kept[rank]))

@@ -25,6 +25,13 @@ def test_train_in_names(run):
     assert all(len(line) <= 80 for line in out.splitlines())
 
 
+def test_train_with_a_number_of_micro_batches_that_is_a_name(run):
+    sizes = ("b=2", "d=4", "L=3", "--accumulate", "n")
+    assert "n micro-batches a step" in run("train", DEEP, *sizes).out
+    assert "peak" in run("train", DEEP, *sizes, "n=3").out
+    assert run("memory", DEEP, *sizes).code == 0
+
+
 def test_train_as_json(run):
     data = json.loads(run("train", DEEP, "b=2", "d=4", "L=3", "--json").out)
     assert data["totals"]["update"]["flops"] == str(14 * 48)
