@@ -91,10 +91,51 @@ def in_a_row(x: "b d", w: "L d d", u: "L d d") -> Any:
     return sa.repeat("L", lambda h, w: sa.gelu(h @ w), sa.silu(h), xs=u)
 
 
-PARAMS = ("w", "u", "start")
+def in_a_row_skipped(x: "b d", w: "L d d", u: "d d", v: "L d d") -> Any:
+    """What the first repeat returns, and keeps, passes the second one by."""
+    h = sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w)
+    return sa.repeat("L", lambda h, w: sa.gelu(h @ w), h @ u, xs=v) * h
+
+
+def carried_over(x: "b d", w: "L d d", u: "d d", v: "L d d") -> Any:
+    """A carry of both repeats passes the operation between them by."""
+    h, m = sa.repeat("L", lambda c, w: (sa.relu(c[0] @ w), sa.tanh(c[1]) + c[0]), (x, x * 2), xs=w)
+    h, m = sa.repeat("L", lambda c, w: (sa.gelu(c[0] @ w), sa.relu(c[1]) * c[0]), (sa.exp(h @ u), m), xs=v)
+    return h * m
+
+
+def doubled(x: "b d", w: "L d d", u: "d d") -> Any:
+    """Both carries become one tensor in every turn."""
+
+    def turn(carry: Any, w: Any) -> Any:
+        h = sa.gelu(carry[0] @ w) * carry[1]
+        return h, h
+
+    h, g = sa.repeat("L", turn, (x, x @ u), xs=w)
+    return h * g
+
+
+def nested_skipped(x: "b d", w: "L 2 d d", u: "d d") -> Any:
+    """In each turn a tensor passes a repeat by."""
+
+    def turn(h: Any, w: Any, u: Any) -> Any:
+        h = sa.relu(h @ u)
+        return sa.repeat(2, lambda h, w: sa.gelu(h @ w), h, xs=w) * h
+
+    return sa.repeat("L", turn, x, xs=w, consts=u)
+
+
+def frozen(x: "b d", w: "L d d", u: "d d") -> Any:
+    """Blocks that need no gradient hold nothing to run again from."""
+    h = sa.repeat("L", lambda h, w: sa.relu(h @ sa.detach(w)), x, xs=w)
+    return sa.gelu(h @ u) + 0 * w.sum()
+
+
+PARAMS = ("w", "u", "v", "start")
 NETWORKS = {
     build.__name__: sa.Worked(build=build, params=tuple(n for n in PARAMS if n in build.__annotations__))
     for build in (
         *(sums, balanced, from_one, skipped, skipped_sum, conditioned, learned, nested, nested_alone, in_a_row),
+        *(in_a_row_skipped, carried_over, doubled, nested_skipped, frozen),
     )
 }

@@ -8,7 +8,7 @@ before made; blocks of ``gelu(h @ w)`` keep two tensors each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from symacct.backward.loops import Key, Turns, bodies_of, turns_of
@@ -57,7 +57,8 @@ class Saving:
     def __init__(self, graph: Graph, needs: set[int], policy: str) -> None:
         """Find in whose memory each tensor lies, who made it, and which operations keep anything."""
         self.graph, self.needs, self.keeping = graph, needs, POLICIES[policy]
-        self.owners = owners(graph, free_copies=not self.keeping.copies)
+        alike = dict(pair for op in graph.ops if op.kind == "repeat" for pair in _alike(op))
+        self.owners = [alike.get(i, i) for i in owners(graph, free_copies=not self.keeping.copies)]
         self.useful = useful(graph, needs)
         self.makers = {i: (op, place) for op in graph.ops for place, i in enumerate(op.outputs)}
 
@@ -75,10 +76,20 @@ class Saving:
             out.append(Saved(Tensor(tensor.id, shape, "act", r.name or f"copy of {tensor.name}", dtype), None, before))
         return out
 
+    def keeps(self, op: Op) -> bool:
+        """Whether an operation keeps anything, or a graph inside it may."""
+        return op.id in self.useful and bool(op.parts or self.of(op))
+
     def memory(self, i: int, by: tuple[str, ...] = ()) -> Kept:
         """Return all of a memory as what is kept."""
         op, place = self.makers.get(i, (None, 0))
         return Kept(self.graph.tensors[i], 1, by, *(("", "") if op is None else (op.scope, op.kind)), place)
+
+
+def _alike(op: Op) -> Iterator[tuple[int, int]]:
+    """Yield the results of a repeat that are one tensor, each with the first of them."""
+    given = op.attrs["body"].outputs[: op.attrs["carry"]]
+    return ((op.outputs[place], op.outputs[given.index(i)]) for place, i in enumerate(given))
 
 
 class Found(NamedTuple):

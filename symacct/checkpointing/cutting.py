@@ -9,6 +9,7 @@ whatever is recomputed if autograd keeps it, else, as everything that all turns 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from symacct.checkpointing.chain import Chain, Run, Stage, as_times, unrolled
 from symacct.checkpointing.saved import Key, Terms
 from symacct.checkpointing.stages import Piece, flags, stage_of
 from symacct.errors import GraphError, SizeError
-from symacct.expr import Expr, Poly, Size, add, substitute
+from symacct.expr import Expr, Poly, Size, add, multiply, substitute
 from symacct.graph import Condition, Op
 from symacct.rules.control import enough_turns
 
@@ -84,6 +85,9 @@ class Cutting:
         forced = {0, count, *self.repeats, *(place + 1 for place in self.repeats)}
         single = {p for p in range(1, count) if not whole and len(self.crossings.at(p) - self.shared) == 1}
         self.cuts = sorted(forced | single)
+        for first, last in self._spans():
+            if first not in self.repeats:  # what passes a stage by, too
+                self.shared |= set(self._crossing(first, last)) & set(self._crossing(last, last))
         self.every_cut = True
         self.conditions: list[Condition] = []
 
@@ -104,6 +108,7 @@ class Cutting:
             runs, outside = self.runs()
         repeats = [self.graph.ops[place] for place in self.repeats]
         read = {self.owners[i] for op in repeats for i in op.inputs[op.attrs["carry"] :]}
+        read |= {self.owners[i] for op in repeats for i in op.inputs} & self.shared
         more = (read | {i for i in self.shared if self.inside and isinstance(i, int)}) - outside.keys()
         there = [i for i in more if self.graph.tensors[i].role != "param"]
         return Chain(tuple(runs), add(outside.values()), add(self.terms.memory(i, self.saving) for i in there))
@@ -115,7 +120,7 @@ class Cutting:
             runs = [runs[0]._replace(times=layers)]
         else:
             runs = runs * len(unrolled([runs[0]._replace(times=layers)]))
-        return Chain(tuple(run._replace(block=True) for run in runs), add(outside.values()))
+        return Chain(tuple(runs), add(outside.values()))
 
     def runs(self) -> tuple[list[Run], Kept]:
         """Return the stages in order, and what they keep that is none's own."""
@@ -126,15 +131,19 @@ class Cutting:
         for first, last in spans:
             takes, gives = self._crossing(first, last), self._crossing(last, last)
             if first in self.repeats:
-                own, elsewhere = self._turns(self.graph.ops[first])
-                made = self.graph.ops[first].outputs
+                own, elsewhere, start = self._turns(self.graph.ops[first])
+                made = [self.owners[i] for i in self.graph.ops[first].outputs]
                 kept = {i for i, there in zip(made, own[-1].stage.keeps_output, strict=False) if there}  # type: ignore[arg-type]
-                own = _edge(own, -1, replace(own[-1].stage, keeps_output=flags(gives, kept)))
+                shared: Kept = {i: self.terms.memory(i, self.saving) for i in kept if i in self.shared}
+                elsewhere |= shared
+                rest = add((own[-1].stage.residual, *(multiply(-1, size) for size in shared.values())))
+                own = _edge(own, -1, replace(own[-1].stage, residual=rest, keeps_output=flags(gives, kept)))
             else:
                 piece = Piece(self.saving, self.graph.ops[first:last], takes, gives, self.shared)
                 run, elsewhere = stage_of(piece, self.terms)
-                own = [run._replace(block=not self.repeats)]
-            stage, more = self._taken(own[0].stage, takes)
+                own, start = [run._replace(block=run.block and not self.repeats)], run.stage
+            start = replace(own[0].stage, boundary=start.boundary, keeps_input=start.keeps_input)
+            stage, more = self._taken(start, takes)
             own = _edge(own, 0, stage)
             runs += own
             outside |= elsewhere | more
@@ -152,7 +161,8 @@ class Cutting:
             return [self.owners[i] for i in ops[place].inputs[: ops[place].attrs["carry"]]]
         if place == 0:
             return self._entering(last)
-        carries = ops[place - 1].outputs[: ops[place - 1].attrs["carry"]] if place - 1 in self.repeats else ()
+        made = ops[place - 1].outputs[: ops[place - 1].attrs["carry"]] if place - 1 in self.repeats else ()
+        carries = [self.owners[i] for i in made]
         return [*carries, *sorted(self.crossings.at(place) - self.shared - set(carries))]
 
     def _entering(self, last: int) -> list[int]:
@@ -163,19 +173,16 @@ class Cutting:
 
     def _taken(self, stage: Stage, memories: Sequence[int]) -> tuple[Stage, Kept]:
         """Return a stage that takes these, each once and not what is there anyway; and what it keeps of that."""
-        kept = {i for i, there in zip(memories, stage.keeps_input, strict=True) if there}  # type: ignore[arg-type]
         params = {i for i in memories if self.graph.tensors[i].role == "param"}
-        there = [{*self.shared, *params, *memories[:place]} for place in range(len(memories))]
-        sizes = tuple([0 if i in there[place] else stage.takes[place] for place, i in enumerate(memories)])
-        more: Kept = {i: self.terms.memory(i, self.saving) for i in kept & self.shared}
-        return replace(stage, boundary=sizes, keeps_input=tuple([i in kept for i in memories])), more
+        stage, kept = _once(stage, memories, self.shared | params)
+        return stage, {i: self.terms.memory(i, self.saving) for i in memories if i in kept & self.shared}
 
     def _spans(self) -> list[tuple[int, int]]:
         """Return stretches between cuts; one that saves nothing belongs to the one before, or else to the next."""
         spans: list[tuple[int, int]] = []
         start = 0
         for cut in self.cuts[1:]:
-            if start in self.repeats or any(self._saves(op) for op in self.graph.ops[start:cut]):
+            if start in self.repeats or any(self.saving.keeps(op) for op in self.graph.ops[start:cut]):
                 spans.append((start, cut))
             elif spans and spans[-1][0] not in self.repeats:
                 spans[-1] = (spans[-1][0], cut)
@@ -186,11 +193,8 @@ class Cutting:
             start = cut
         return spans
 
-    def _saves(self, op: Op) -> bool:
-        return op.id in self.saving.useful and bool(op.parts or self.saving.of(op))
-
-    def _turns(self, op: Op) -> tuple[list[Run], Kept]:
-        """Return the turns of a repeat; the first ones may differ in what needs a gradient."""
+    def _turns(self, op: Op) -> tuple[list[Run], Kept, Stage]:
+        """Return the turns of a repeat, of which the first ones may differ; and the first stage, as it is by itself."""
         bodies, carry, wanted = bodies_of(op), op.attrs["carry"], wants(op, self.saving.needs)
         by = by_turn(op, wanted)
         differing = max(len(by), len(bodies)) - 1
@@ -205,16 +209,30 @@ class Cutting:
         for number in range(differing + 1):
             body, needed = bodies[min(number, len(bodies) - 1)], by[min(number, len(by) - 1)]
             times: Size = 1 if number < differing else as_times(add((n, -differing)))
+            if times == 0:
+                break
             saving = Saving(body, needing(body, (*needed, *wanted[carry:])), "torch")
             ends = ends_of(saving, body.inputs[:carry], body.outputs[:carry], op.label)
             turn = Cutting(saving, self.terms, self.sizes, inside=False, ends=ends, whole=not self.inside)
             stages, elsewhere = turn.runs()
             self.every_cut &= turn.every_cut or not self.inside
             self.conditions += turn.conditions
-            runs += _times([run._replace(block=True) for run in stages], times)
+            if number == 0:
+                start = stages[0].stage
+            stages[0] = stages[0]._replace(stage=_once(stages[0].stage, ends.gives, set())[0])
+            runs += _times(stages, times)
+            outside |= {(op.id, number, key): multiply(times, elsewhere.pop(key)) for key in elsewhere.keys() - around}
             owners = [self.owners[around[key]] for key in elsewhere]  # type: ignore[index]
             outside |= {i: self.terms.memory(i, self.saving) for i in owners if self.graph.tensors[i].role != "param"}
-        return _merged(runs), outside
+        return _merged(runs), outside, start
+
+
+def _once(stage: Stage, memories: Sequence[int], there: AbstractSet[Key]) -> tuple[Stage, AbstractSet[Key]]:
+    """Return a stage that takes these memories, each once and not what is there; and which of them it keeps."""
+    kept = {i for i, keeps in zip(memories, stage.keeps_input, strict=True) if keeps}  # type: ignore[arg-type]
+    before = [{*there, *memories[:place]} for place in range(len(memories))]
+    sizes = tuple([0 if i in before[place] else stage.takes[place] for place, i in enumerate(memories)])
+    return replace(stage, boundary=sizes, keeps_input=tuple([i in kept for i in memories])), kept
 
 
 def _times(stages: list[Run], times: Size) -> list[Run]:

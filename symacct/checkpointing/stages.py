@@ -48,8 +48,9 @@ def stage_of(piece: Piece, terms: Terms) -> Found:
         keeps_output=flags(piece.gives, own.keys()),
         name=_named(piece.ops),
     )
+    saves = any(saving.keeps(op) for op in piece.ops)  # else torch holds nothing to run it again from
     elsewhere = {key: size for key, size in kept.items() if key not in own and key not in piece.takes}
-    return Found(Run(stage, 1, True, *again), elsewhere)  # noqa: FBT003
+    return Found(Run(stage, 1, saves, *again), elsewhere)
 
 
 def flags(memories: Sequence[int], kept: AbstractSet[Key]) -> tuple[bool, ...]:

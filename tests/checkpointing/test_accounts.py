@@ -237,7 +237,10 @@ def test_carries_are_kept_each_by_itself(name: str) -> None:
     account = NETWORKS[name].account(dtype="fp32")
     plan = sa.checkpoint(account, "none")
     assert sa.same(plan.held, account.residuals().bytes)
-    assert sa.checkpoint(account, "block").recomputed != 0
+    assert (sa.checkpoint(account, "block").recomputed == 0) == (name == "frozen")
+    sizes = {"b": 2, "d": 3, "L": 2}
+    least, most = (sa.checkpoint(account, how, sizes=sizes).at().memory.value for how in ("least", "none"))
+    assert least <= most
 
 
 def test_turns_that_differ_must_be_there() -> None:
