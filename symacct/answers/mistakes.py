@@ -148,7 +148,7 @@ def sentence(finding: Finding, lang: str = "en") -> str:
     'A term is missing: 2*B*D*V.'
 
     """
-    _check_language(lang)
+    check_language(lang)
     text = MISTAKES[finding.code]
     about = chinese(finding.about, SENTENCES + ABOUT) if lang == "zh" else finding.about
     if finding.code == "inverted" and about:
@@ -168,9 +168,18 @@ def spoken(text: str, lang: str) -> str:
     return chinese(text) if lang == "zh" else text
 
 
-def _check_language(lang: str) -> None:
+def check_language(lang: str) -> None:
+    """Check that there are words in a language.
+
+    Raises
+    ------
+    ConventionError
+        Lists the languages.
+
+    """
     if lang not in LANGUAGES:
-        raise ConventionError(f"no language {lang!r}; there are {one_of(LANGUAGES)}.{nearest(lang, LANGUAGES)}")
+        msg = f"no language {lang[:60]!r}; known: {one_of(LANGUAGES)}.{nearest(lang, LANGUAGES)}"
+        raise ConventionError(msg)
 
 
 def told(verdict: Verdict, lang: str = "en", most: int = 3) -> list[str]:
@@ -186,7 +195,7 @@ def told(verdict: Verdict, lang: str = "en", most: int = 3) -> list[str]:
     Right under another convention: mac.
 
     """
-    _check_language(lang)
+    check_language(lang)
     zh = lang == "zh"
     word = ("正确" if zh else "right") if verdict.correct else ("错误" if zh else "wrong")
     shown = spoken(str(verdict.counterexample), lang) if verdict.counterexample and not verdict.correct else ""

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from symacct.cli.options import Json, examples
+from symacct.cli.options import Json, Language, examples
 from symacct.cli.output import emit
 from symacct.errors import AnswerError, FileError
 
@@ -33,7 +33,6 @@ Total: TypeAlias = Annotated[
     str, typer.Option("--of", help="Which total of a pattern or file: flops, matmul_flops, bytes or intensity.")
 ]
 Derived: TypeAlias = Annotated[bool, typer.Option("--show-derivation", help="Print how the right answer comes about.")]
-Language: TypeAlias = Annotated[str, typer.Option("--lang", help="en or zh.")]
 
 
 @answers.command(
@@ -61,8 +60,9 @@ def check(
 ) -> None:
     """Tell whether an answer is right, with a counterexample and the likely mistake; exit code 1 if it is wrong."""
     from symacct.answers import check as compare
-    from symacct.answers.mistakes import spoken, told
+    from symacct.answers.mistakes import check_language, spoken, told
 
+    check_language(lang)
     if not symbols:
         _refuse_other_files(truth)
     named, growing, sizes = _pairs(symbols) or symbols, var.replace(",", " ").split() or None, _pairs(at) or None

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from symacct.cli.options import Json, examples
+from symacct.cli.options import Json, Language, examples
 from symacct.cli.output import emit, progress
-from symacct.errors import ConventionError, FileError, nearest, one_of
+from symacct.errors import FileError
 
 if TYPE_CHECKING:
     from symacct.grading import Graded, Key
 
 KeyFile: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="The key: a file of TOML.")]
-Language: TypeAlias = Annotated[str, typer.Option("--lang", help="Language of verdicts and reports: en, zh.")]
 assignments = typer.Typer(rich_markup_mode=None)
 
 
@@ -51,6 +50,7 @@ def grade(
     mode, points and more: see examples/README.md. Exit code 0 whatever the answers are, 2 for a bad key or option, and
     where nothing at all was answered.
     """
+    from symacct.answers.mistakes import check_language
     from symacct.grading import grade as grade_all
     from symacct.grading import read_key, read_submissions
     from symacct.grading.submissions import left_out
@@ -121,28 +121,13 @@ def _lint(key: Key, language: str, *, as_json: bool) -> None:
         raise typer.Exit(2)
 
 
-def check_language(language: str) -> None:
-    """Check that there are words in a language.
-
-    Raises
-    ------
-    ConventionError
-        Lists the languages.
-
-    """
-    from symacct.grading.types import LANGUAGES
-
-    if language not in LANGUAGES:
-        msg = f"no language {language[:60]!r}; known: {one_of(LANGUAGES)}.{nearest(language, LANGUAGES)}"
-        raise ConventionError(msg)
-
-
 @assignments.command(epilog=examples("ask examples/lecture/key.toml", "ask examples/lecture/key.toml --lang zh"))
 def ask(key: KeyFile, *, lang: Language = "en", json: Json = False) -> None:
     """Ask the questions of a key one by one, and tell at once what is wrong with an answer.
 
     With --json the answers come a line each, and what became of them is printed at the end.
     """
+    from symacct.answers.mistakes import check_language
     from symacct.grading import read_key
     from symacct.grading.asking import ask as ask_all
     from symacct.grading.reports import to_json

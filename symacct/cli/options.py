@@ -102,3 +102,4 @@ NotationName: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
 Latex: TypeAlias = Annotated[bool, typer.Option("--latex", help="Print the formulas as LaTeX.")]
+Language: TypeAlias = Annotated[str, typer.Option("--lang", help="Language of verdicts and reports: en, zh.")]

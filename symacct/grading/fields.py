@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from symacct.answers import LANGUAGES
 from symacct.errors import KeyFileError, nearest, one_of
 from symacct.grading.lines import line_of
-from symacct.grading.types import LANGUAGES, Texts
+from symacct.grading.types import Texts
 
 
 @dataclass(frozen=True, slots=True)

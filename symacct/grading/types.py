@@ -8,9 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from symacct.answers import Verdict
 
-Language: TypeAlias = Literal["en", "zh"]
-LANGUAGES: tuple[Language, ...] = ("en", "zh")
-
 Texts: TypeAlias = Mapping[str, str]
 """One text in some languages: ``{"en": ..., "zh": ...}``; ``""`` stands for every language."""
 
