@@ -50,14 +50,13 @@ def grade(
     mode, points and more: see examples/README.md. Exit code 0 whatever the answers are, 2 for a bad key or option, and
     where nothing at all was answered.
     """
+    from symacct import grading
     from symacct.answers.mistakes import check_language
-    from symacct.grading import grade as grade_all
-    from symacct.grading import read_key, read_submissions
     from symacct.grading.submissions import left_out
     from symacct.grading.summary import to_text
 
     check_language(lang)
-    read = read_key(key)
+    read = grading.read_key(key)
     if lint:
         if answers or report or csv or gradescope:
             msg = "--lint tries the key alone; leave the answers and the reports out"
@@ -71,9 +70,9 @@ def grade(
 
     reports = {"html": report, "csv": csv, "gradescope": gradescope}
     check_places([path for path in reports.values() if path], map(Path, (key, *answers)))
-    submissions = read_submissions(answers, tuple(q.id for q in read.questions), key=key)
+    submissions = grading.read_submissions(answers, tuple(q.id for q in read.questions), key=key)
     with progress("grading") as tick:
-        graded = grade_all(read, submissions, jobs=jobs or os.cpu_count() or 1, progress=tick)
+        graded = grading.grade(read, submissions, jobs=jobs or os.cpu_count() or 1, progress=tick)
     _write(read, graded, {form: path for form, path in reports.items() if path}, lang)
     from symacct.grading.reports import to_json
 

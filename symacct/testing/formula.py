@@ -18,6 +18,7 @@ from symacct.testing.truths import truth_of
 FLOAT_ERROR = 1e-9
 SMALL = 13
 LARGE = 4096
+MOST_SECONDS = 60
 SOON = 0.2
 """Seconds; where a call takes longer, larger sizes are not tried."""
 
@@ -67,7 +68,8 @@ def assert_formula(
     rtol
         How far a float may be off, relative; integers and fractions must be equal.
     examples
-        How many sizes are tried, up to 4096 each, or less where a call takes long; torch runs at one in 50 as many.
+        How many sizes are tried, up to 4096 each; less where calls take long, and no longer than a minute. Torch runs
+        at one in 50 as many.
     limits
         Of the process of a student's file.
     **options
@@ -139,6 +141,18 @@ def _answered_soon(case: Case, largest: int) -> int:
     return min(top, largest)
 
 
+def _settings(examples: int) -> Any:
+    import hypothesis
+
+    return hypothesis.settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+
+
 def _search(case: Case, largest: int, examples: int) -> int:
     """Let Hypothesis look for sizes at which something is wrong, and shrink them; return how many were tried."""
     try:
@@ -151,29 +165,27 @@ def _search(case: Case, largest: int, examples: int) -> int:
     size = st.integers(2, SMALL) | st.integers(2, _answered_soon(case, largest))
     values = st.lists(size, min_size=len(names), max_size=len(names), unique=True)
     drawn = values.map(lambda v: dict(zip(names, v, strict=True))).filter(case.truth.legal)
-    settings = hypothesis.settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    tried, ended = 0, ""
+    tried, ended, wrong = 0, "", ""
+    until = time.monotonic() + MOST_SECONDS
 
     def differs(sizes: Mapping[str, int]) -> bool:
-        nonlocal tried, ended
+        nonlocal tried, ended, wrong
+        if ended or time.monotonic() > until:
+            return False
         tried += 1
         try:
-            return not ended and bool(case.wrong(sizes))
+            found = case.wrong(sizes)
         except StudentEndedError as error:
-            ended = str(error)
-            return False
+            ended, found = str(error), ""
+        wrong = found or wrong
+        return bool(found)
 
     try:
         # the same draws on every run: a mark must not depend on luck
-        smallest = hypothesis.find(drawn, differs, settings=settings, random=random.Random(0))  # noqa: S311
+        smallest = hypothesis.find(drawn, differs, settings=_settings(examples), random=random.Random(0))  # noqa: S311
     except hypothesis.errors.Flaky:
-        raise AssertionError(ended or f"{case.name} gives one value and then another for the same sizes") from None
+        twice = f"{case.name} gives one value and then another for the same sizes"
+        raise AssertionError(ended or (wrong if time.monotonic() > until else twice)) from None
     except hypothesis.errors.NoSuchExample:
         if ended:
             raise AssertionError(ended) from None

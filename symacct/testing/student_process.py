@@ -22,6 +22,8 @@ from typing import Any
 MAX_BITS = 100_000
 MAX_DEPTH = 10_000
 """Calls within calls: a function that calls itself for each of its sizes is a formula too."""
+MAPPED = 4
+"""How much address space there is for what is allocated: the libraries of torch lie there too."""
 MAX_WRITTEN = 2**20
 """Bytes of a file that is written: torch needs a folder in which it can write a little."""
 REFUSED = {
@@ -60,14 +62,15 @@ def main() -> None:
 
 
 def set_limits(cpu_seconds: int, memory: int) -> None:
-    """Limit processor time, address space, the size of files that are written, and depth; no core, no process below.
+    """Limit processor time, memory, address space, the size of files that are written, and depth; no core, no process.
 
     To the superuser the system does not refuse processes; `refuse` does.
     """
     import resource  # only POSIX systems have it
 
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_AS, (MAPPED * memory, MAPPED * memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_WRITTEN, MAX_WRITTEN))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

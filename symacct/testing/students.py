@@ -28,12 +28,12 @@ MEBIBYTE = 2**20
 
 
 class Limits(NamedTuple):
-    """Limits of one process: seconds for the file to load and for each call, of processor time in all, and MiB."""
+    """Limits of one process: seconds for the file to load, for a call, and of processor time in all; MiB of memory."""
 
     load_seconds: float = 60
     call_seconds: float = 5
     cpu_seconds: int = 120
-    memory_mib: int = 8192
+    memory_mib: int = 2048
 
 
 class Student:
@@ -55,7 +55,7 @@ class Student:
 
     Notes
     -----
-    Limited: the time to load and of each call (the process group is killed), processor time, address space (where the
+    Limited: the time to load and of each call (the process group is killed), processor time, memory (where the
     system holds to it: Linux does, macOS does not), the size of each file that is written (1 MiB), and the length of
     an answer. The process starts in an empty folder that is removed, without the environment of this one. Starting
     processes and reaching the network is refused by Python, and processes by the system too where this user is not

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import time
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import symacct as sa
 from symacct.errors import StudentError, SymacctError
 from symacct.expr import evaluate
-from symacct.testing import Held, assert_formula
+from symacct.testing import Held, assert_formula, formula
 from symacct.testing.executed import execution_of
 from symacct.testing.strategies import patterns, sizes_for
 
@@ -140,6 +141,18 @@ def test_a_function_that_counts_by_loops_or_calls_itself_is_a_formula(tmp_path: 
     file = tmp_path / "alice.py"
     file.write_text("def f(L, D): return 0 if L == 0 else 2*D + f(L - 1, D)", encoding="utf-8")
     assert assert_formula(f"{file}:f", "2*L*D") == Held(200, 0)
+
+
+def test_slow_functions_are_not_tried_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr(formula, "MOST_SECONDS", 0.5)
+
+    def slow(n, *, wrong=False):
+        time.sleep(0.1)
+        return 2 * n + (wrong and n > 4)
+
+    assert 1 <= assert_formula(slow, "2*n").examples < 10
+    with pytest.raises(AssertionError, match=r"slow\(n=\d+\) gives \d+|<lambda>\(n=\d+\) gives \d+"):
+        assert_formula(lambda n: slow(n, wrong=True), "2*n")
 
 
 def test_what_is_wrong_where_all_sizes_are_large_is_found() -> None:

@@ -83,6 +83,15 @@ def test_what_goes_wrong_is_one_message(write, text, said) -> None:
     assert "\n" not in str(failed.value)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold to it")
+def test_memory_is_limited_however_it_grows(write) -> None:
+    file = write("def f(n):\n  x = []\n  while True: x.append(bytearray(10**6))\ndef g(n): return 2*n")
+    with Student(file, QUICK._replace(memory_mib=200, call_seconds=10)) as student:
+        with pytest.raises(StudentError, match="f: MemoryError"):
+            student["f"].call({"n": 3})
+        assert student["g"].call({"n": 3}) == 6
+
+
 def test_processor_time_is_limited(write) -> None:
     file = write("def f(n):\n  while True: pass")
     with (
