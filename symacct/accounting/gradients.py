@@ -84,7 +84,8 @@ class Gradients:
         optimizer
             As in `symacct.optimizer`; without one nothing is updated.
         policy
-            Storage formats by role, as in `symacct.bytes_per_parameter`; by default those of the account.
+            Storage formats by role, as in `symacct.bytes_per_parameter`; by default those of the account. Arguments
+            that `dtype=` gives a format by name keep it; so do, as in torch, their gradients and state.
         kernel
             How the update runs, which decides what it makes: ``"fused"``, ``"foreach"`` or ``"forloop"``; by default
             the first of these that the optimizer has.
@@ -102,7 +103,8 @@ class Gradients:
         ConventionError
             For an unknown optimizer, policy or kernel.
         DtypeError
-            Where an optimizer that was read from code keeps its state in another format than the policy asks for.
+            Where an optimizer that was read from code keeps its state in another format than the policy asks for, and
+            where the policy and `dtype=` give a role two formats.
 
         Examples
         --------
