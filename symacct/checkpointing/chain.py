@@ -45,7 +45,8 @@ class Stage:
     Raises
     ------
     SizeError
-        For an amount that is negative or no exact number or formula; for a tail of more operations than the stage has.
+        For an amount that is negative or no exact number or formula; for a tail of more operations than the stage has;
+        for flags that are none, or not as many as tensors.
 
     Examples
     --------
@@ -68,6 +69,8 @@ class Stage:
         several = type(self.boundary) in (tuple, list)
         taken = tuple([_amount(size, "boundary") for size in (self.boundary if several else [self.boundary])])  # type: ignore[union-attr]
         object.__setattr__(self, "boundary", taken if several else taken[0])
+        for field in ("keeps_input", "keeps_output"):
+            object.__setattr__(self, field, _flags(getattr(self, field), field, len(taken)))
         for field in AMOUNTS:
             object.__setattr__(self, field, _amount(getattr(self, field), field))
         if sign(add((self.flops, multiply(-1, self.tail)))) == -1:
@@ -99,6 +102,19 @@ class Stage:
     def names(self) -> set[str]:
         """The sizes that are still names."""
         return {n for x in (*self.takes, *(getattr(self, field) for field in AMOUNTS)) for n in names_in(x)}
+
+
+def _flags(value: Any, field: str, tensors: int) -> bool | tuple[bool, ...]:
+    """Return whether tensors are kept, all alike or each by itself."""
+    several = type(value) in (tuple, list)
+    each = tuple(value) if several else (value,)
+    if not all(type(flag) is bool for flag in each):
+        msg = f"the {field} of a stage is {value!r}; it is True or False, or one of these for each of several tensors"
+        raise SizeError(msg)
+    if several and field == "keeps_input" and len(each) != tensors:
+        msg = f"a stage takes {tensors} tensors, and keeps_input tells of {len(each)}"
+        raise SizeError(msg)
+    return each if several else each[0]
 
 
 def _amount(value: Any, field: str) -> Expr:

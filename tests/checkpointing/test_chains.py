@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 import sympy
@@ -206,6 +207,42 @@ def test_what_cannot_be_is_refused(options: dict, error: type, said: str) -> Non
         sa.checkpoint(LAYER, layers=8, **options)
 
 
+def test_several_tensors_cross_together_and_are_kept_each_by_itself() -> None:
+    """Of 3 and 5 bytes the first is kept by who takes it, the second by who makes it."""
+    stage = sa.Stage((3, 5), 2 + 5, keeps_input=(True, False), keeps_output=(False, True))
+    four = [stage] * 4
+    assert bytes_of(sa.checkpoint(four, "none")) == 4 * (3 + 7)
+    assert bytes_of(sa.checkpoint(four, "block")) == 4 * (3 + 5) + 7
+    # after a kept stage a segment holds 3 more; a kept stage after it keeps its 3
+    plan = sa.checkpoint(four, stages=[1])
+    assert (plan.held, bytes_of(plan)) == (3 + 7 + 3 + 3 + 7 + 3 + 7, 33)
+    assert sa.checkpoint(four, stages=[(2, 3)]).held == 3 + 7 + 3 + 7 + 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_cuts_where_several_tensors_cross(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311
+    stages = [
+        sa.Stage(
+            tuple(draw.randint(1, 9) for _ in range(3)),
+            draw.randint(0, 30),
+            draw.randint(1, 9),
+            keeps_input=tuple(draw.random() < 0.5 for _ in range(3)),
+            keeps_output=tuple(draw.random() < 0.5 for _ in range(3)),
+        )
+        for _ in range(5)
+    ]
+    found = []
+    for plan in plans(0, 5):
+        segments = [(item[0], item[-1]) for item in plan if isinstance(item, list)]
+        answer = sa.checkpoint(stages, stages=segments)
+        found.append((bytes_of(answer), answer.recomputed))
+    assert bytes_of(sa.checkpoint(stages, "least")) == min(memory for memory, _ in found)
+    for budget in {memory for memory, _ in found}:
+        fewest = min(again for memory, again in found if memory <= budget)
+        assert sa.checkpoint(stages, budget=budget).recomputed == fewest
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -214,6 +251,9 @@ def test_what_cannot_be_is_refused(options: dict, error: type, said: str) -> Non
         ({"flops": "2*"}, "flops of a stage"),
         ({"flops": 1, "tail": 2}, "more than its 1 operations"),
         ({"boundary": True}, "True"),
+        ({"boundary": (1, -1)}, "negative"),
+        ({"keeps_output": "yes"}, "keeps_output of a stage is 'yes'"),
+        ({"boundary": (1, 2), "keeps_input": (True,)}, "takes 2 tensors, and keeps_input tells of 1"),
     ],
 )
 def test_a_stage_has_exact_amounts(fields: dict, said: str) -> None:
