@@ -163,7 +163,7 @@ def _adaptive(kind: str, rank: int, x: Any, output_size: Any) -> Any:
     given = output_size if isinstance(output_size, tuple | list) else (output_size,) * rank
     if len(given) == rank and len(x.shape) >= rank:
         given = [size if m is None else m for m, size in zip(given, sizes_of(x)[-rank:], strict=True)]
-    sizes = per_axis(tuple(given), rank, "output_size")
+    sizes = per_axis(x, tuple(given), rank, "output_size")
     if kind == "avg" and all(size == 1 for size in sizes) and len(x.shape) in (rank + 1, rank + 2):
         return apply("mean", x, axes=tuple(range(len(x.shape) - rank, len(x.shape))), keepdims=True)
     return apply(f"adaptive_{kind}_pool", x, sizes=sizes)

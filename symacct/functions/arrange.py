@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from symacct.errors import ShapeError
-from symacct.expr import add, divide, sign
+from symacct.expr import Expr, add, divide, sign
 from symacct.rules.rule import axis_of, show_shape, sizes_of
-from symacct.symbolic import apply, unwrap
+from symacct.symbolic import apply, size_in
 from symacct.symbolic.builder import caller
 
 
@@ -112,7 +112,7 @@ def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
     if not isinstance(sizes, list | tuple):
         msg = f"split: {sizes!r} is no list of sizes, one a part; for equal parts see symacct.chunk{caller()}"
         raise ShapeError(msg)
-    given, whole = [unwrap(s) for s in sizes], sizes_of(x)[at]
+    given, whole = [size_in(x, s) for s in sizes], sizes_of(x)[at]
     if bad := [s for s in given if sign(s) in (-1, 0)]:
         msg = f"split: a size of {bad[0]}; sizes are at least 1{caller()}"
         raise ShapeError(msg)
@@ -120,8 +120,9 @@ def split(x: Any, sizes: Sequence[Any], axis: int = 0) -> tuple[Any, ...]:
         told = " + ".join(str(s) for s in given)
         msg = f"split: the sizes {told} are not the {whole} of axis {axis} of {show_shape(sizes_of(x))}{caller()}"
         raise ShapeError(msg)
-    out, start = [], 0
-    for size in sizes:
+    out: list[Any] = []
+    start: Expr = 0
+    for size in given:
         out.append(x[(*[slice(None)] * at, slice(start, start + size))])
         start = start + size
     return tuple(out)
@@ -200,7 +201,7 @@ def tile(x: Any, repeats: Sequence[Any]) -> Any:
         msg = f"tile: {len(repeats)} repeats for the shape {show_shape(sizes_of(x))}{caller()}"
         raise ShapeError(msg)
     new, wide, out = [], [], []
-    for size, times in zip(x.shape, repeats, strict=True):
+    for size, times in zip(x.shape, [size_in(x, r) for r in repeats], strict=True):
         if times != 1:
             new.append(1)
             wide.append(times)

@@ -11,7 +11,7 @@ from symacct.functions.choices import where
 from symacct.functions.creation import causal_mask, window_mask
 from symacct.rules.pairs import Align, check_mask
 from symacct.rules.rule import show_shape, sizes_of
-from symacct.symbolic import Symbolic, apply, unwrap
+from symacct.symbolic import Symbolic, apply, size_in
 from symacct.symbolic.builder import caller
 
 Backend = Literal["flash", "math"]
@@ -87,7 +87,7 @@ def scaled_dot_product_attention(
     (b*h*s*(8*d + 8*s), 8*b*d*h*s)
 
     """
-    width = None if window is None else window if type(window) is int else unwrap(window)
+    width = None if window is None else size_in(q, window)
     _check(q, mask, width, is_causal=is_causal, align=align, backend=backend)
     if backend == "math":
         return _written_out(q, k, v, _bias(q, k, mask, width, is_causal=is_causal, align=align), scale)

@@ -8,7 +8,7 @@ from typing import Any
 from symacct.errors import ConventionError, ShapeError
 from symacct.expr import Expr, Poly, Size, add, divide, multiply
 from symacct.rules.rule import show_shape, sizes_of
-from symacct.symbolic import apply, unwrap
+from symacct.symbolic import apply, size_in
 from symacct.symbolic.builder import caller
 
 
@@ -201,12 +201,12 @@ def conv_transpose3d(  # noqa: PLR0917 # torch's order
 def _conv(rank: int, tensors: tuple[Any, Any, Any], stride: Any, padding: Any, *, dilation: Any, groups: Any) -> Any:
     x, w, bias = tensors
     _check_rank(f"conv{rank}d", rank, x, w)
-    stride, dilation = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
+    stride, dilation = per_axis(x, stride, rank, "stride"), per_axis(x, dilation, rank, "dilation")
     zeros = (0,) * rank
     if isinstance(padding, str):
         x, padding, zeros = _named_padding(x, sizes_of(w)[2:], stride, padding, dilation)
-    padding = per_axis(padding, rank, "padding", least=0)
-    attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": unwrap(groups)}
+    padding = per_axis(x, padding, rank, "padding", least=0)
+    attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": size_in(x, groups)}
     attrs |= {"zeros": zeros} if any(zeros) else {}
     return apply("conv", x, w, *([] if bias is None else [bias]), **attrs)
 
@@ -216,14 +216,14 @@ def _transposed(
 ) -> Any:
     x, w, bias = tensors
     _check_rank(f"conv_transpose{rank}d", rank, x, w)
-    stride, dilation = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
-    padding, extra = per_axis(padding, rank, "padding", least=0), whole(extra, rank, "output_padding", least=0)
+    stride, dilation = per_axis(x, stride, rank, "stride"), per_axis(x, dilation, rank, "dilation")
+    padding, extra = per_axis(x, padding, rank, "padding", least=0), whole(x, extra, rank, "output_padding", least=0)
     if any(e and (type(s) is not int or e >= s) for e, s in zip(extra, stride, strict=True)):
         msg = f"an output padding of {extra} with the stride {stride}; it is less than the stride, a number{caller()}"
         raise ShapeError(msg)
     axes = zip(sizes_of(x)[-rank:], sizes_of(w)[2:], stride, padding, dilation, extra, strict=True)
     sizes = tuple(add((multiply(n - 1, s), -2 * p, multiply(k - 1, d), e, 1)) for n, k, s, p, d, e in axes)
-    attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": unwrap(groups), "sizes": sizes}
+    attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": size_in(x, groups), "sizes": sizes}
     return apply("conv_transpose", x, w, *([] if bias is None else [bias]), **attrs)
 
 
@@ -259,7 +259,7 @@ def _named_padding(
     return x, each, tuple(odd)  # type: ignore[return-value]
 
 
-def whole(value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:
+def whole(x: Any, value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:
     """Return a whole number for each axis.
 
     Raises
@@ -268,14 +268,14 @@ def whole(value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:
         For another number of them, or one that is none.
 
     """
-    out = per_axis(value, rank, what, least)
+    out = per_axis(x, value, rank, what, least)
     if names := [v for v in out if type(v) is not int]:
         msg = f"the {what} {names[0]} is a name; give it as a number{caller()}"
         raise ShapeError(msg)
     return out  # type: ignore[return-value]
 
 
-def per_axis(value: Any, rank: int, what: str, least: int = 1) -> tuple[Size, ...]:
+def per_axis(x: Any, value: Any, rank: int, what: str, least: int = 1) -> tuple[Size, ...]:
     """Return a size for each axis, from one for all or one each.
 
     Raises
@@ -288,7 +288,7 @@ def per_axis(value: Any, rank: int, what: str, least: int = 1) -> tuple[Size, ..
     if len(given) != rank:
         msg = f"{len(given)} values of {what} for {rank} axes{caller()}"
         raise ShapeError(msg)
-    out: list[Expr] = [v if type(v) is int else unwrap(v) for v in given]
+    out: list[Expr] = [size_in(x, v) for v in given]
     if small := [v for v in out if not isinstance(v, Poly) and v < least]:
         msg = f"a {what} of {small[0]}; it is at least {least}{caller()}"
         raise ShapeError(msg)

@@ -7,7 +7,7 @@ from typing import Any
 
 from symacct.dtypes import as_plain_format
 from symacct.rules.pairs import Align
-from symacct.symbolic import Symbolic, create, unwrap
+from symacct.symbolic import create, size_in
 
 
 def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = None) -> Any:
@@ -45,7 +45,7 @@ def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = N
 
     """
     name = None if dtype is None else as_plain_format(dtype).name
-    return create("full", like, shape=tuple(_size(s, like) for s in shape), value=value, dtype=name)
+    return create("full", like, shape=tuple(size_in(like, s) for s in shape), value=value, dtype=name)
 
 
 def zeros(shape: Sequence[Any], *, like: Any, dtype: str | None = None) -> Any:
@@ -128,7 +128,7 @@ def arange(n: Any, *, like: Any) -> Any:
     8*s
 
     """
-    return create("arange", like, n=_size(n, like))
+    return create("arange", like, n=size_in(like, n))
 
 
 def causal_mask(s: Any, t: Any = None, align: Align = "top-left", *, like: Any) -> Any:
@@ -200,10 +200,7 @@ def window_mask(s: Any, t: Any = None, *, window: Any, align: Align = "top-left"
 
 
 def _mask(s: Any, t: Any, align: Align, window: Any, like: Any) -> Any:
-    queries, keys = _size(s, like), _size(s if t is None else t, like)
-    return create("mask", like, s=queries, t=keys, align=align, window=None if window is None else _size(window, like))
-
-
-def _size(size: Any, like: Any) -> Any:
-    """Return a size as an attribute: an expression among symbolic tensors, a number among real ones."""
-    return unwrap(size) if isinstance(like, Symbolic) else size
+    queries, keys = size_in(like, s), size_in(like, s if t is None else t)
+    return create(
+        "mask", like, s=queries, t=keys, align=align, window=None if window is None else size_in(like, window)
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from symacct.errors import ShapeError
 from symacct.rules.rule import show_shape, sizes_of
-from symacct.symbolic import Symbolic, apply, unwrap
+from symacct.symbolic import apply, size_in
 from symacct.symbolic.builder import caller
 
 
@@ -44,7 +44,7 @@ def pad(x: Any, widths: Sequence[Any], value: float = 0.0) -> Any:
     if not isinstance(widths, list | tuple):
         msg = f"pad: {widths!r} is no list of widths, two an axis, from the last{caller()}"
         raise ShapeError(msg)
-    given = [_number(x, w) for w in widths]
+    given = [size_in(x, w) for w in widths]
     if len(given) % 2 or len(given) > 2 * x.ndim:
         msg = f"pad: {len(given)} widths for the shape {show_shape(sizes_of(x))}; two an axis, from the last{caller()}"
         raise ShapeError(msg)
@@ -118,7 +118,7 @@ def roll(x: Any, shift: Any, axis: int | Sequence[int]) -> Any:
         msg = f"roll: {len(shifts)} shifts along {len(axes)} axes{caller()}"
         raise ShapeError(msg)
     for one, places in zip(axes, shifts, strict=True):
-        x = apply("roll", x, axes=(one,), shifts=(_number(x, places),))
+        x = apply("roll", x, axes=(one,), shifts=(size_in(x, places),))
     return x
 
 
@@ -148,7 +148,7 @@ def tril(x: Any, diagonal: Any = 0) -> Any:
     4*s*t
 
     """
-    return apply("tril", x, diagonal=_number(x, diagonal))
+    return apply("tril", x, diagonal=size_in(x, diagonal))
 
 
 def triu(x: Any, diagonal: Any = 0) -> Any:
@@ -177,13 +177,8 @@ def triu(x: Any, diagonal: Any = 0) -> Any:
     4*s*t
 
     """
-    return apply("triu", x, diagonal=_number(x, diagonal))
+    return apply("triu", x, diagonal=size_in(x, diagonal))
 
 
 def _listed(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
-
-
-def _number(x: Any, value: Any) -> Any:
-    """Return a number, or among symbolic tensors a size, as an attribute."""
-    return unwrap(value) if isinstance(x, Symbolic) else value

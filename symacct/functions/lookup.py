@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.symbolic import Symbolic, apply, unwrap
+from symacct.symbolic import apply, size_in
 from symacct.symbolic.pinning import as_index
 
 
@@ -137,4 +137,4 @@ def one_hot(index: Any, classes: Any) -> Any:
     88*b*s
 
     """
-    return apply("one_hot", as_index(index), classes=unwrap(classes) if isinstance(index, Symbolic) else classes)
+    return apply("one_hot", as_index(index), classes=size_in(index, classes))

@@ -6,7 +6,7 @@ from typing import Any
 
 from symacct.errors import ShapeError
 from symacct.rules.rule import show_shape
-from symacct.symbolic import Dim, apply
+from symacct.symbolic import apply, size_in
 from symacct.symbolic.builder import caller
 
 
@@ -125,7 +125,7 @@ def group_norm(x: Any, num_groups: Any, weight: Any = None, bias: Any = None, ep
     if bias is not None and weight is None:
         msg = f"group_norm: a bias without a weight, of which torch makes no gradient; give both{caller()}"
         raise ShapeError(msg)
-    groups = num_groups.value if type(num_groups) is Dim else num_groups
+    groups = size_in(x, num_groups)
     return _affine("group_norm", x, {"weight": weight, "bias": bias}, groups=groups, eps=eps)[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.symbolic import Symbolic, apply, unwrap
+from symacct.symbolic import apply, size_in
 
 
 def top_k(x: Any, k: Any, axis: int = -1) -> tuple[Any, Any]:
@@ -41,7 +41,7 @@ def top_k(x: Any, k: Any, axis: int = -1) -> tuple[Any, Any]:
     (b*e*s, ['e >= k'])
 
     """
-    return apply("top_k", x, k=unwrap(k) if isinstance(x, Symbolic) else k, axis=axis)  # type: ignore[no-any-return]
+    return apply("top_k", x, k=size_in(x, k), axis=axis)  # type: ignore[no-any-return]
 
 
 def sort(x: Any, axis: int = -1, *, descending: bool = False) -> tuple[Any, Any]:

@@ -218,9 +218,9 @@ def _pooled(
     return apply(
         kind,
         x,
-        kernel=per_axis(kernel_size, rank, "kernel_size"),
-        stride=per_axis(kernel_size if stride is None else stride, rank, "stride"),
-        padding=per_axis(padding, rank, "padding", least=0),
-        dilation=per_axis(dilation, rank, "dilation"),
+        kernel=per_axis(x, kernel_size, rank, "kernel_size"),
+        stride=per_axis(x, kernel_size if stride is None else stride, rank, "stride"),
+        padding=per_axis(x, padding, rank, "padding", least=0),
+        dilation=per_axis(x, dilation, rank, "dilation"),
         **attrs,
     )

@@ -6,6 +6,6 @@ from symacct.symbolic.builder import Builder
 from symacct.symbolic.dispatch import apply, create
 from symacct.symbolic.signature import trace
 from symacct.symbolic.size import Dim, unwrap, wrap
-from symacct.symbolic.tensor import Symbolic, record
+from symacct.symbolic.tensor import Symbolic, record, size_in
 
-__all__ = ["Builder", "Dim", "Symbolic", "apply", "create", "record", "trace", "unwrap", "wrap"]
+__all__ = ["Builder", "Dim", "Symbolic", "apply", "create", "record", "size_in", "trace", "unwrap", "wrap"]

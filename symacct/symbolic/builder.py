@@ -79,7 +79,11 @@ class Builder:
 
     def size(self, written: Any, what: str) -> Size:
         """Read a size that is written inside the function, with what is put in for its names."""
-        size = as_size(written, what)
+        try:
+            size = as_size(written, what)
+        except SizeError as error:
+            msg = f"{error}{caller()}"
+            raise SizeError(msg) from None
         self.used.update(names_in(size))
         put_in = substitute(size, self.sizes)
         if isinstance(put_in, Fraction) or (type(put_in) is int and put_in < 1):

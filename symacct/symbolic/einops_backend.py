@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from einops._backends import AbstractBackend  # einops has no other door for a new tensor type
 
-from symacct.errors import ShapeError, UnknownOpError, one_of
+from symacct.errors import ShapeError, SizeError, UnknownOpError, one_of
 from symacct.rules.rule import check_sizes
 from symacct.symbolic.builder import caller
 from symacct.symbolic.products import einsum
 from symacct.symbolic.size import unwrap, wrap
-from symacct.symbolic.tensor import Symbolic, record
+from symacct.symbolic.tensor import Symbolic, record, size_in
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod")
+
+
+def _check_lengths(x: Symbolic, pattern: str, lengths: Mapping[str, Any]) -> None:
+    """Check sizes that are no `int`: einops passes over these, whatever they are, and calculates with them as written.
+
+    Raises
+    ------
+    ShapeError
+        For another size than an axis has that stands alone.
+    SizeError
+        For what is no size, and for a name in text for which a number is put in.
+
+    """
+    lengths = {n: length for n, length in lengths.items() if not isinstance(length, int)}
+    for n, length in lengths.items():
+        if size_in(x, length) != unwrap(length):
+            msg = f"{n}={length!r} in {pattern!r}: sizes are put in for that; make it an argument, {n}: int{caller()}"
+            raise SizeError(msg)
+    left = re.sub(r"\(.*?\)", "()", pattern.partition("->")[0]).split()
+    dots = left.index("...") if "..." in left else len(left)
+    for place, axis in enumerate(left):
+        at = place if place < dots else place - len(left)
+        wrong = axis in lengths and -x.ndim <= at < x.ndim and unwrap(lengths[axis]) != x.tensor.shape[at]
+        if wrong:
+            told = f"is {x.tensor.shape[at]}, and {lengths[axis]} is given"
+            msg = f"{pattern!r}: the axis {axis} of {x!r} {told}{caller()}"
+            raise ShapeError(msg)
 
 
 class SymbolicBackend(AbstractBackend):
@@ -28,6 +57,9 @@ class SymbolicBackend(AbstractBackend):
 
     def shape(self, x: Symbolic) -> tuple[Any, ...]:
         """Return sizes that state nothing when einops divides them: the shapes that it makes say it."""
+        asked = sys._getframe(1).f_locals  # noqa: SLF001 # einops tells a backend no sizes
+        if "axes_lengths" in asked and "pattern" in asked:
+            _check_lengths(x, asked["pattern"], asked["axes_lengths"])
         return tuple(wrap(s, lambda: lambda _: None) for s in x.tensor.shape)
 
     def reshape(self, x: Symbolic, shape: Sequence[Any]) -> Any:
@@ -48,13 +80,13 @@ class SymbolicBackend(AbstractBackend):
     def add_axes(self, x: Symbolic, n_axes: int, pos2len: dict[int, Any]) -> Any:
         """Add repeated axes: views, as torch's expand."""
         try:
-            check_sizes([unwrap(s) for s in pos2len.values()])
+            check_sizes([size_in(x, s) for s in pos2len.values()])
         except ShapeError as error:
             msg = f"repeat: {error}{caller()}"
             raise ShapeError(msg) from None
         rest = iter(x.shape)
         shape = [1 if i in pos2len else next(rest) for i in range(n_axes)]
-        wide = [unwrap(pos2len.get(i, s)) for i, s in enumerate(shape)]
+        wide = [size_in(x, pos2len.get(i, s)) for i, s in enumerate(shape)]
         return record("expand", (x.reshape(*shape),), {"shape": tuple(wide)})
 
     def stack_on_zeroth_dimension(self, tensors: Sequence[Symbolic]) -> Any:

@@ -12,8 +12,8 @@ from symacct.rules.rule import show_shape
 from symacct.rules.views import length
 from symacct.symbolic.builder import caller
 from symacct.symbolic.pinning import as_index
-from symacct.symbolic.size import Dim, unwrap
-from symacct.symbolic.tensor import Symbolic, record
+from symacct.symbolic.size import Dim
+from symacct.symbolic.tensor import Symbolic, record, size_in
 
 
 def full_shape(x: Symbolic, shape: Sequence[Any]) -> tuple[Size, ...]:
@@ -25,7 +25,7 @@ def full_shape(x: Symbolic, shape: Sequence[Any]) -> tuple[Size, ...]:
         For a second -1, or a size below 1.
 
     """
-    known = [unwrap(s) for s in shape if not (type(s) is int and s == -1)]
+    known = [size_in(x, s) for s in shape if not (type(s) is int and s == -1)]
     if bad := [s for s in known if type(s) is int and s < 1]:
         msg = f"reshape: a size of {bad[0]} in {tuple(shape)}; sizes are at least 1{caller()}"
         raise ShapeError(msg)
@@ -35,7 +35,7 @@ def full_shape(x: Symbolic, shape: Sequence[Any]) -> tuple[Size, ...]:
         msg = f"reshape: more than one -1 in {tuple(shape)}{caller()}"
         raise ShapeError(msg)
     rest = divide(x.tensor.numel, product(known))
-    return tuple(rest if type(s) is int and s == -1 else unwrap(s) for s in shape)  # type: ignore[misc]
+    return tuple(rest if type(s) is int and s == -1 else size_in(x, s) for s in shape)  # type: ignore[misc]
 
 
 def take(x: Symbolic, index: Any) -> Any:

@@ -7,11 +7,12 @@ from operator import index
 from typing import Any
 
 from symacct.errors import GraphError, ShapeError
+from symacct.expr import Poly, Size
 from symacct.graph import Tensor
 from symacct.rules.rule import axis_of
 from symacct.symbolic.builder import Builder, caller
 from symacct.symbolic.operators import comparison, of_masks, operator, reflected, unknown
-from symacct.symbolic.size import plain, unwrap, wrap
+from symacct.symbolic.size import Dim, plain, unwrap, wrap
 
 
 class Symbolic:
@@ -188,7 +189,7 @@ class Symbolic:
 
     def expand(self, *shape: Any) -> Any:
         """Return axes of size 1 repeated without copying: a view."""
-        sizes = tuple(s if s == -1 else unwrap(s) for s in _flat(shape))
+        sizes = tuple(s if s == -1 else size_in(self, s) for s in _flat(shape))
         return record("expand", (self,), {"shape": sizes})
 
     def unsqueeze(self, axis: int) -> Any:
@@ -238,6 +239,13 @@ class Symbolic:
 def _flat(given: Sequence[Any]) -> tuple[Any, ...]:
     """Accept ``f(a, b)`` and ``f((a, b))``, as torch does."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], tuple | list) else tuple(given)
+
+
+def size_in(x: Any, written: Any) -> Size:
+    """Return a size that is written beside a tensor; of a name in text, what is put in for it in the tensor's graph."""
+    if not isinstance(x, Symbolic) or type(written) in (int, Dim, Poly):
+        return unwrap(written)
+    return x.builder.size(written, "an axis")
 
 
 def record(kind: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> Any:

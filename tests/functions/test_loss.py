@@ -23,10 +23,10 @@ def test_cross_entropy_of_rows() -> None:
 
 
 def test_classes_may_be_the_last_axis() -> None:
-    def last(logits: "b s v", targets: "b s", how):
+    def last(logits: "b s v", targets: "b s", how: tuple[str]):
         return sa.cross_entropy(logits, targets, *how, dim=-1)
 
-    def torchs(logits: "b v s", targets: "b s", how):
+    def torchs(logits: "b v s", targets: "b s", how: tuple[str]):
         return sa.cross_entropy(logits, targets, *how)
 
     for reduction, rest, results in (("mean", "b*s + 2", "1"), ("sum", "b*s + 1", "1"), ("none", "b*s", "b*s")):
@@ -37,7 +37,7 @@ def test_classes_may_be_the_last_axis() -> None:
 
 
 def test_squared_error() -> None:
-    def loss(x: "n", y: "n", how):
+    def loss(x: "n", y: "n", how: tuple[str]):
         return sa.mse_loss(x, y, *how)
 
     found = [sa.account(loss, how=(r,), convention=c).flops for r in ("mean", "sum", "none") for c in ("2n", "exact")]

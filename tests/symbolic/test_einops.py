@@ -7,7 +7,9 @@ import random
 import re
 
 import einops
+import numpy as np
 import pytest
+import sympy
 
 import symacct as sa
 from symacct.errors import ShapeError, SizeError, SymacctError, UndefinedSizeError
@@ -85,6 +87,20 @@ def symbolic(*shape) -> Symbolic:
     [
         lambda x: einops.reduce(x, "b s d -> b d", "mean", s=7),
         lambda x: einops.reduce(x, "b s d -> b d", "sum", d=x.shape[1]),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s="t"),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s="d + 1"),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s=sympy.Symbol("t")),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s=name("t")),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s=np.int64(7)),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s=7.0),
+        lambda x: einops.reduce(x, "b s d -> b d", "mean", s=[7]),
+        lambda x: einops.reduce(x, "... d -> ...", "sum", d="s"),
+        lambda x: einops.reduce(x[:, :6], "b s d -> b d", "sum", s=np.int64(7)),
+        lambda x: einops.rearrange(x, "b s d -> d s b", s="t"),
+        lambda x: einops.rearrange(x, "b s ... -> ... s b", s="t"),
+        lambda x: einops.rearrange(x, "b (s r) d -> b s r d", s=2, r="t"),
+        lambda x: einops.rearrange([x, x], "n b s d -> n s b d", n="m"),
+        lambda x: einops.repeat(x, "b s d -> b s d r", s="t", r=2),
         lambda x: einops.repeat(x, "b s d -> b s d r", s=7, r=2),
         lambda x: einops.rearrange(x, "b s d -> s b d", s=7),
         lambda x: einops.rearrange(x, "b s d -> s b d", s=x.shape[0]),
@@ -126,6 +142,16 @@ def test_no_wrong_size_passes_in_silence(wrong):
 def test_a_size_that_is_a_name_is_no_number(asked, error):
     with pytest.raises(error):
         asked(symbolic("b", "s"))
+
+
+def test_names_in_text_are_sizes_where_einops_leaves_them_alone():
+    x = symbolic("b", "s", "d")
+    assert einops.reduce(x, "b s d -> b d", "mean", s="s").tensor.shape == (name("b"), name("d"))
+    assert einops.rearrange(x, "b s (h k) -> b s h k", h="h").tensor.shape[2:] == (name("h"), name("d") / name("h"))
+    with pytest.raises(
+        SizeError, match=r"h='q'.*sizes are put in for that; make it an argument, h: int\n  at test_einop"
+    ):
+        sa.account(lambda x: einops.rearrange(x, "b (h k) -> b h k", h="q"), x="b d", q=4)
 
 
 def test_an_axis_is_split_by_a_sum_and_merged_again():
