@@ -249,6 +249,7 @@ def fixed(kind: str) -> tuple[Case, ...]:
         # windows further apart than padding, of which several taps fall on the same places; taps further than elements
         *(Case(kind, 1, 1, (1, 1), (n,), (6,), (3,), (1,), (1,), ("numbers",)) for n in (12, 13, 14)),
         *(Case(kind, 1, 1, (1, 1), (n,), (5,), (4,), (1,), (2,), ("numbers",)) for n in (13, 15)),
+        *(Case(kind, 1, 1, (1, 1), (n,), (5,), (2,), (1,), (3,), ("numbers",)) for n in (15, 16)),
         Case(kind, 1, 1, (1, 1), (1,), (2,), (1,), (2,), (3,), ("numbers",)),
         Case(kind, 1, 1, (1, 1), (2,), (3,), (2,), (4,), (3,), ("numbers",)),
         Case(kind, 1, 1, (1, 1), (2,), (2,), (3,), (5,), (4,), ("numbers",)),
