@@ -8,10 +8,10 @@ whatever is recomputed if autograd keeps it, else, as everything that all turns 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from symacct.backward import Saving
 from symacct.backward.loops import bodies_of
@@ -73,7 +73,14 @@ class Cutting:
     """A graph on its way to a chain; `inside` also the turns of its repeats are cut, and `whole` not even the graph."""
 
     def __init__(
-        self, saving: Saving, terms: Terms, sizes: Any, *, inside: bool, ends: Ends | None = None, whole: bool = False
+        self,
+        saving: Saving,
+        terms: Terms,
+        sizes: Mapping[str, Expr],
+        *,
+        inside: bool,
+        ends: Ends | None = None,
+        whole: bool = False,
     ) -> None:
         """Find the cuts; `sizes` say how many turns there are where they are cut."""
         self.saving, self.graph, self.owners = saving, saving.graph, saving.owners
