@@ -7,8 +7,9 @@ from typing import Any
 
 from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats
 from symacct.accounting.numbers import together
+from symacct.accounting.pinned import pinned
 from symacct.conventions import convention_of
-from symacct.dtypes import as_format
+from symacct.dtypes import AnyFormat, as_format, pin_of
 from symacct.errors import ConventionError, DtypeError, GraphError, nearest, one_of
 from symacct.graph import Graph, check
 from symacct.rules import check_shapes
@@ -53,10 +54,11 @@ def account_graph(graph: Graph, sizes: Mapping[str, Any], params: Sequence[str],
 
 def _account(graph: Graph, name: str, chosen: Mapping[str, Any]) -> Account:
     inputs = ", ".join(f"{graph.tensors[i].name} {show_shape(graph.tensors[i].shape)}" for i in graph.inputs)
+    formats, output = formats_of(chosen["dtype"], graph)
     return Account(
-        graph,
+        graph if output is None else pinned(graph, dict.fromkeys(graph.outputs, pin_of(output))),
         convention_of(chosen["convention"]),
-        formats_of(chosen["dtype"], graph),
+        formats,
         chosen["traffic"],
         f"{name}({inputs})",
         order="",
@@ -72,8 +74,10 @@ def _check_chosen(chosen: Mapping[str, Any]) -> None:
             raise ConventionError(msg)
 
 
-def formats_of(dtype: Any, graph: Graph) -> Formats:
+def formats_of(dtype: Any, graph: Graph) -> tuple[Formats, AnyFormat | None]:
     """Return the formats of an account: one for all, or by role or argument (``{"param": "fp32", "w": "nvfp4"}``).
+
+    That of the outputs, where there is one, is apart: what is yielded inside, by turns and branches, has it not.
 
     Raises
     ------
@@ -85,7 +89,7 @@ def formats_of(dtype: Any, graph: Graph) -> Formats:
         msg = "a function takes one dtype, or a mapping by role or argument, as in {'param': 'fp32', 'w': 'nvfp4'}"
         raise DtypeError(msg)
     if not isinstance(dtype, Mapping):
-        return Formats(as_format(dtype))
+        return Formats(as_format(dtype)), None
     names = {graph.tensors[i].name for i in graph.inputs}
     known = [*ROLES, *sorted(names)]
     if unknown := [key for key in dtype if key not in known]:
@@ -93,7 +97,8 @@ def formats_of(dtype: Any, graph: Graph) -> Formats:
         msg = f"no tensors are called {unknown[0]!r}; a dtype can be given to {one_of(known)}.{hint}"
         raise DtypeError(msg)
     given = {key: as_format(d) for key, d in dtype.items()}
-    return Formats(given.get("act", as_format("bf16")), tuple(given.items()))
+    output = given.pop("output", None)
+    return Formats(given.get("act", as_format("bf16")), tuple(given.items())), output
 
 
 ROLES = ("input", "param", "const", "act", "output")

@@ -185,7 +185,7 @@ def passes(account: Account, wrt: Sequence[str] | str | None = None) -> Passes:
     from symacct.backward import joint
 
     both = joint(account.graph, wrt)
-    both = both._replace(graph=with_gradients(both.graph, both.gradients, account.dtypes))
+    both = both._replace(graph=with_gradients(both.graph, both.gradients, both.seeds, account.dtypes))
     said = assumption(account.graph, both, wrt)
 
     def under(graph: Graph, title: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from symacct.accounting.costs import Formats
@@ -10,8 +10,16 @@ from symacct.dtypes import pin_of
 from symacct.graph import Graph, Op
 
 
-def with_gradients(graph: Graph, gradients: Mapping[int, int], formats: Formats) -> Graph:
-    """Return a graph in which the gradients of inputs have the formats of these, as autograd makes them."""
+def with_gradients(graph: Graph, gradients: Mapping[int, int], seeds: Sequence[int], formats: Formats) -> Graph:
+    """Return a graph in which the gradients of inputs have the formats of these, as autograd makes them.
+
+    Those of what is yielded, which it is given, are no arguments with formats of their own.
+    """
+    tensors = list(graph.tensors)
+    for i in seeds:
+        if formats.of(tensors[i], graph) != formats.usual and tensors[i].dtype is None:
+            tensors[i] = tensors[i]._replace(dtype=pin_of(formats.usual))
+    graph = graph._replace(tensors=tuple(tensors))
     found = {made: tuple(formats.of(graph.tensors[x], graph) for x in (i, made)) for i, made in gradients.items()}
     return pinned(graph, {made: pin_of(wanted) for made, (wanted, usual) in found.items() if wanted != usual})
 

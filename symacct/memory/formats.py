@@ -17,7 +17,7 @@ from symacct.errors import DtypeError
 from symacct.graph import Graph
 from symacct.memory.casts import with_casts
 
-ROLES: Mapping[str, str] = {"input": "act", "const": "act", "act": "act", "output": "logits", "param": "param"}
+ROLES: Mapping[str, str] = {"input": "act", "const": "act", "act": "act", "param": "param"}
 """What a policy calls the roles that a dtype can be given to."""
 LOSSES = ("cross_entropy", "nll_loss", "mse_loss")
 
@@ -59,11 +59,14 @@ def in_formats(account: Account, policy: Any) -> Account:
 
 
 def _with_logits(graph: Graph, policy: Policy) -> Graph:
-    """Return a graph in which what a loss reads, and what the graph yields, has a format of its own; no carries."""
+    """Return a graph in which what a loss reads, and what the graph yields, has the format of logits; no carries.
+
+    What has a dtype keeps it.
+    """
     if policy.of("logits") == policy.of("act"):
         return graph
     carried = {i for op in graph.ops if op.kind == "repeat" for i in op.outputs[: op.attrs["carry"]]}
-    yielded = [i for i in (*logits_of(graph), *graph.outputs) if i not in carried]
+    yielded = [i for i in (*logits_of(graph), *graph.outputs) if i not in carried and graph.tensors[i].dtype is None]
     return pinned(graph, dict.fromkeys(yielded, pin_of(policy.of("logits"))))
 
 

@@ -87,11 +87,38 @@ def test_the_traffic_of_a_gradient_is_that_of_its_format():
     assert both == 7 * (2 * 2 * 6 + 4 * 9) + 6 * (2 * 2 * 6 + 4 * 9)
 
 
-@pytest.mark.parametrize("dtype", [{"param": "fp32"}, {"act": "fp32"}, {"output": "fp32"}])
+@pytest.mark.parametrize("dtype", [{"param": "fp32"}, {"act": "fp32"}, {"input": "fp32"}])
 def test_two_formats_for_one_role_are_refused(dtype):
     with pytest.raises(DtypeError, match="is fp32, the policy 'torch-bf16' that it is bf16"):
         trained(dtype, "torch-bf16")
     assert trained(dict.fromkeys(dtype, "bf16"), "torch-bf16").memory.roles
+
+
+@pytest.mark.parametrize("fmt", ["bf16", "fp32", "fp8"])
+@pytest.mark.parametrize("role", ["input", "output", "act", "param", "up", "x"])
+def test_passes_move_what_the_step_moves(role, fmt):
+    """What is kept is no output of its own format, and a gradient that comes in no input."""
+
+    def network(x: "b d", up: "d f", down: "f k"):
+        return sa.relu(x @ up) @ down
+
+    account = sa.account(network, params=["up", "down"], dtype={role: fmt})
+    step = account.training()
+    assert step.forward.total("bytes") + step.backward.total("bytes") == step.total.total("bytes")
+    assert step.forward.total("bytes") == account.total("bytes")
+
+
+def test_outputs_in_a_format_of_their_own():
+    """2 * 15 numbers of 4 bytes are written, and their gradient read twice; a hidden layer stays in bf16."""
+
+    def network(x: "b d", up: "d f", down: "f k"):
+        return sa.relu(x @ up) @ down
+
+    plain, wide = (sa.account(network, params=["up", "down"], dtype=d) for d in ("bf16", {"output": "fp32"}))
+    assert sa.same(wide.bytes - plain.bytes, "2*b*k")
+    more = wide.training("up, down", policy="torch-bf16")
+    assert more.backward.total("bytes") - plain.backward().total("bytes") == 2 * 2 * sa.expr.read("b*k")
+    assert "fp32" in {label.dtype for label in more.memory.held if label.role == "results"}
 
 
 def test_logits_of_a_format_of_their_own_are_written_and_differentiated_in_it():
