@@ -94,8 +94,12 @@ def _check_operands(inputs: Sequence[Tensor], attrs: Attrs) -> None:
         raise ShapeError(msg)
 
 
-def shape_of_where(inputs: Sequence[Tensor], _attrs: Attrs) -> tuple[Out, ...]:
+def shape_of_where(inputs: Sequence[Tensor], attrs: Attrs) -> tuple[Out, ...]:
     """Return the broadcast of mask and values, in the values' dtype."""
+    numbers = [side for side in ("x", "y") if attrs.get(side) is not None]
+    if len(inputs) + len(numbers) != 3:
+        msg = f"{len(inputs)} tensors and the numbers {dict(attrs)}; it takes a mask and two values"
+        raise ShapeError(msg)
     return _broadcast(inputs, inputs[-1].dtype if len(inputs) > 1 else None)
 
 

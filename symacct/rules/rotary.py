@@ -61,7 +61,10 @@ def gradient(b: Backward) -> tuple[Any, ...]:
 
     """
     if any(b.needs[1:]):
-        msg = "rotary: the angles are constants here; write the rotation out if cos and sin are to be trained"
+        msg = (
+            "the angles are constants; name what gets a gradient, wrt='x' or params=, "
+            "or write the rotation out if cos and sin are to be trained"
+        )
         raise GraphError(msg)
     _, cos, sin = b.inputs
     back = not b.attrs["back"]

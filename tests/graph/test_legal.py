@@ -247,6 +247,10 @@ def test_a_merged_axis_is_one():
         (with_op(2, kind="add"), r"operation 2 \(add\): 1 tensors, \{\}; it takes two, or one and a scalar"),
         (with_op(2, kind="gt", attrs={"scalar": 0}), r"operation 2 \(gt\): 1 tensors, .*it takes two"),
         (with_op(2, kind="mul", inputs=(3,) * 3), r"operation 2 \(mul\): 3 tensors"),
+        (
+            with_op(2, kind="where", attrs={"x": 1.0}),
+            r"operation 2 \(where\): 1 tensors and the numbers .*takes a mask",
+        ),
         (with_op(2, kind="pow", attrs={"exponent": "2"}), r"operation 2 \(pow\): unsupported operand"),
         (with_op(2, kind="softmax_backward", attrs={"axis": 0}), r"operation 2 \(softmax_backward\): 1 tensors; it ta"),
         (with_op(2, kind="slice", attrs={"ranges": ((0.5, B, 1),)}), r"operation 2 \(slice\): .*0.5, which is no size"),
