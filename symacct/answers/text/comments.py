@@ -56,7 +56,7 @@ def _end(tokens: list[Token], at: int, names: Names) -> int:
 
 def _is_prose(words: list[Token], names: Names) -> bool:
     """Whether words say nothing in symbols, and are not single letters."""
-    if any(names.whole(w.text) or set(w.text) <= set(names.symbols) for w in words):
+    if any(names.whole(w.text) or names.is_product(w.text) for w in words):
         return False
     return all(len(w.text) > 1 or not w.text.isascii() for w in words)
 

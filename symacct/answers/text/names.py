@@ -50,6 +50,10 @@ class Names:
                 self.letters.setdefault(letter, []).append(name)
         self._cut = lru_cache(maxsize=512)(self._cut_word)
 
+    def is_product(self, word: str) -> bool:
+        """Whether a word is a symbol, or a product of one-letter symbols, as the question writes them."""
+        return word in self.symbols or set(word) <= self.symbols.keys()
+
     def whole(self, word: str) -> Piece | None:
         """Return what a whole word means, or nothing where it must be cut."""
         if word in self.symbols:

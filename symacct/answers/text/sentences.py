@@ -10,7 +10,7 @@ from symacct.answers.text.tokens import Token
 from symacct.answers.text.vocabulary import CONCLUSIONS, EQUALS, NEGATIONS, OTHERS, PROSE, SPOKEN
 from symacct.errors import AnswerError, caret
 
-_OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
+OPENS, CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
 _LONGEST = max(len(phrase) for phrase in SPOKEN)
 
 
@@ -65,7 +65,7 @@ def concluded(tokens: list[Token], names: Names, text: str) -> list[Token]:
     """
     depth, start = 0, 0
     for i, token in enumerate(tokens):
-        depth += (token.text in _OPENS) - (token.text in _CLOSES) if token.kind == "sign" else 0
+        depth += (token.text in OPENS) - (token.text in CLOSES) if token.kind == "sign" else 0
         if depth == 0 and _concludes(tokens, i, names) and _has_formula(tokens[i + 1 :], names):
             start = i + 1
     clauses = [c for c in _clauses(tokens[start:]) if _has_formula(c, names)]
@@ -90,7 +90,7 @@ def _clauses(tokens: list[Token]) -> list[list[Token]]:
     depth = 0
     for token in tokens:
         if token.kind == "sign":
-            depth += (token.text in _OPENS) - (token.text in _CLOSES)
+            depth += (token.text in OPENS) - (token.text in CLOSES)
         if depth <= 0 and token.kind == "sign" and token.text in ",;":
             out.append([])
         else:
@@ -112,9 +112,4 @@ def _has_formula(tokens: list[Token], names: Names) -> bool:
 
 def _is_word(token: Token, names: Names) -> bool:
     """Whether a token is neither a number nor a sign nor a product of symbols as the question writes them."""
-    return token.kind in ("word", "han") and not is_product(token.text, names)
-
-
-def is_product(word: str, names: Names) -> bool:
-    """Whether a word is a symbol, or a product of one-letter symbols, as the question writes them."""
-    return word in names.symbols or set(word) <= set(names.symbols)
+    return token.kind in ("word", "han") and not names.is_product(token.text)

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from symacct.answers.text.comments import without_comments
 from symacct.answers.text.names import Names
-from symacct.answers.text.sentences import concluded, is_product, written_out
+from symacct.answers.text.sentences import CLOSES, OPENS, concluded, written_out
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
 from symacct.answers.text.words import spread_han
@@ -19,7 +19,6 @@ from symacct.errors import AnswerError, caret
 
 Segment = tuple[str, list[Token]]
 RELATIONS = frozenset(["=", "<", ">", "≈", "→", ":"])
-_OPENS, _CLOSES = frozenset("([{⌈⌊"), frozenset(")]}⌉⌋")
 _SLOW = frozenset(["communication", "communications", "comm", "comms", "network", "memory", "bandwidth"])
 """What something is bound by when a threshold is passed; of "communication bound when N > x" the bound is N < x."""
 FLIPPED = {"<": ">", ">": "<"}
@@ -30,7 +29,6 @@ class Statement:
     """The formulas of an answer in order, each with the relation before it, and the words around them."""
 
     formulas: list[tuple[str, list[Token]]] = field(default_factory=list)
-    label: list[Token] = field(default_factory=list)
     condition: list[Token] = field(default_factory=list)
     passed: list[Token] = field(default_factory=list)
     """What was passed over: comments, and conditions that say nothing about a name."""
@@ -104,7 +102,6 @@ def _unlabelled(segments: list[Segment], out: Statement) -> list[Segment]:
         out.approximate |= segments[0][0] in ("≈", "→") or segments[1][0] in ("≈", "→")
         segments = [(segments[1][0] if segments[1][0] in "<>" else "", segments[1][1]), *segments[2:]]
     while len(segments) > 1 and _is_label(segments[0][1]):
-        out.label += segments[0][1]
         out.approximate |= segments[1][0] == "≈"
         segments = segments[1:]
     return segments
@@ -114,9 +111,9 @@ def _segments(tokens: list[Token]) -> list[Segment]:
     out: list[Segment] = [("", [])]
     depth = 0
     for token in tokens:
-        if token.kind == "sign" and token.text in _OPENS:
+        if token.kind == "sign" and token.text in OPENS:
             depth += 1
-        elif token.kind == "sign" and token.text in _CLOSES:
+        elif token.kind == "sign" and token.text in CLOSES:
             depth -= 1
         if token.kind == "sign" and depth <= 0 and token.text in RELATIONS:
             out.append((token.text, []))
@@ -139,7 +136,7 @@ def _is_label(tokens: list[Token]) -> bool:
 def _refuse_cases(condition: list[Token], names: Names, text: str) -> None:
     """Refuse two answers in one: ``6ND for training and 2ND for inference``."""
     for before, token in pairwise(condition):
-        product = before.kind == "number" and token.glued and is_product(token.text, names)
+        product = before.kind == "number" and token.glued and names.is_product(token.text)
         if token.text.lower() in ("else", "otherwise") or (product and not any(t.text in RELATIONS for t in condition)):
             what = "there are two answers here; give the one that is asked for"
             raise AnswerError(f"cannot read the answer: {what}\n{caret(text, token.start, token.end)}")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from symacct.answers.text.characters import Clean, clean
 from symacct.answers.text.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
+from symacct.answers.text.lists import listed
 from symacct.answers.text.units import unit_of
 from symacct.answers.types import Warned
 from symacct.errors import AnswerError, caret
@@ -48,26 +49,7 @@ _NOTE = re.compile(r"\s*[_^]\s*\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
 _BRACED = re.compile(r"\s*\{([^{}]*)\}")
 _SIGNS = re.compile(r"\.{2,}|\*\*|//|<=|>=|==|->|=>|~=|:=|[-+*/^(){}\[\],=<>:%√⌈⌉⌊⌋|≈→∞~;&…⇒]")
 _SAME_SIGN = {"**": "^", "<=": "<", ">=": ">", "==": "=", "->": "→", "=>": "⇒", "~=": "≈", ":=": "="}
-CALLS = frozenset(
-    [
-        "min",
-        "max",
-        "log",
-        "log2",
-        "log10",
-        "ln",
-        "lg",
-        "ceil",
-        "floor",
-        "ceiling",
-        "sqrt",
-        "pow",
-        "abs",
-        "Min",
-        "Max",
-        "O",
-    ]
-)
+CALLS = frozenset(listed("min max log log2 log10 ln lg ceil floor ceiling sqrt pow abs Min Max O"))
 
 
 def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:

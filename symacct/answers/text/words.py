@@ -51,10 +51,6 @@ class Words(NamedTuple):
         found = self.names.whole(word)
         return found is not None and found.kind == "name" and found.cost < LETTER
 
-    def splits(self, word: str) -> bool:
-        """Whether a word is a product of symbols as the question writes them."""
-        return all(char in self.names.symbols for char in word)
-
 
 def sort_words(tokens: list[Token], words: Words) -> list[Token]:
     """Return tokens for the grammar: numbers, names, calls, units and signs; a trailing condition is left out."""
@@ -101,7 +97,7 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if word.lower() in NUMBERS and not behind and not words.is_name(word):
         out.append(token._replace(kind="number", text=NUMBERS[word.lower()]))
         return at + 1
-    if word.lower() in PROSE and not words.is_name(word) and not words.splits(word):
+    if word.lower() in PROSE and not words.is_name(word) and not words.names.is_product(word):
         if behind and after is not None and _begins_operand(after):
             what = f"{word!r} between two formulas says not how they belong together"
             raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
@@ -148,7 +144,7 @@ def _unit(token: Token, before: Token | None, words: Words, *, last: bool) -> st
     """Return the unit that a word is, or nothing where it is a name, or could only be guessed to be a unit."""
     word = token.text
     unit = unit_of(word)
-    if unit is None or word in words.names.symbols or words.splits(word):
+    if unit is None or word in words.names.symbols or words.names.is_product(word):
         return ""
     wanted = words.wanted is not None and unit.dims == words.wanted.dims
     if last and wanted and not token.glued:
