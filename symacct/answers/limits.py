@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 from symacct.answers.algebra import expanded
 from symacct.answers.evaluate import TooLargeError, UndefinedValueError, evaluate
 from symacct.answers.points import generic
+from symacct.errors import AnswerError
 from symacct.expr.tree import Tree
 
 _STEPS = (40, 80, 160, 320)
 """Powers of two that the growing sizes take; a logarithm doubles from one to the next."""
+_SLOW_STEPS = (0, 1, 2, 3)
+"""Powers of two where those are too large to work out, as in 2**b."""
 _CLOSE = Fraction(1, 10**20)
 _ORDER_BAND = Fraction(12, 100)
 
@@ -47,10 +50,13 @@ def same_order(a: Tree, b: Tree, names: Sequence[str], growing: Sequence[str]) -
 def _holds(
     a: Tree, b: Tree, names: Sequence[str], growing: Sequence[str], test: Callable[[list[Fraction]], bool]
 ) -> bool:
-    for fixed in generic(tuple(names))[:3]:
+    starts, steps = generic(tuple(names))[:3], _STEPS
+    if _is_too_large(b, _grown(starts[0], growing, _STEPS[-1])):
+        starts, steps = starts[:1], _SLOW_STEPS
+    for fixed in starts:
         ratios: list[Fraction] = []
-        for step in _STEPS:
-            sizes = {**fixed, **{g: fixed[g] << step for g in growing}}
+        for step in steps:
+            sizes = _grown(fixed, growing, step)
             try:
                 ratios.append(evaluate(a, sizes) / evaluate(b, sizes))
             except (UndefinedValueError, TooLargeError, ZeroDivisionError):
@@ -58,6 +64,20 @@ def _holds(
         if not test(ratios):
             return False
     return True
+
+
+def _grown(sizes: Mapping[str, int], growing: Sequence[str], step: int) -> dict[str, int]:
+    return {**sizes, **{g: sizes[g] << step for g in growing}}
+
+
+def _is_too_large(tree: Tree, sizes: Mapping[str, int]) -> bool:
+    try:
+        evaluate(tree, sizes)
+    except TooLargeError:
+        return True
+    except AnswerError:
+        return False
+    return False
 
 
 def _tends_to_one(ratios: list[Fraction]) -> bool:

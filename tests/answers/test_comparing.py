@@ -295,3 +295,22 @@ def test_half_of_a_cache_is_no_count_of_macs() -> None:
     symbols = {"L": "layers", "S": "cached tokens", "K": "kv heads", "H": "head dim"}
     verdict = sa.check("LSKH", "2*L*S*K*H", symbols)
     assert (verdict.other_convention, verdict.mistakes[0]) == ("", "factor")
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "mode", "correct"),
+    [
+        ("O(2^b)", "2**b", "order", True),
+        ("O(2^(b+1) + b)", "2**b", "order", True),
+        ("O(2^(2b))", "2**b", "order", False),
+        ("O(3^b)", "2**b", "order", False),
+        ("O(b*2^b)", "2**b", "order", False),
+        ("O(b^9)", "2**b", "order", False),
+        ("2^b", "2**b - 1", "asymptotic", True),
+        ("2^b + 32M", "2**b", "asymptotic", True),
+        ("2^(b+1)", "2**b - 1", "asymptotic", False),
+        ("M*2^b", "M*2**b + M", "asymptotic", True),
+    ],
+)
+def test_what_doubles_with_each_step(answer: str, truth: str, mode: str, correct: bool) -> None:  # noqa: FBT001
+    assert sa.check(answer, truth, "b M", mode).correct is correct
