@@ -52,10 +52,15 @@ ANSWERS = (
         "x^⊤",
         "5 GB",
         "B and D",
+        "not 2B",
+        "2\u0412",
+        "4⅓",
+        "2B for training and 3B for inference",
     ),
 )
 ENGLISH = re.compile(r"[A-Za-z]{3,}")
 KEPT = {
+    "not",
     "batch",
     "width",
     "hidden",
