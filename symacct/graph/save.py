@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from symacct.errors import GraphError
@@ -120,7 +121,7 @@ def _read_op(o: Mapping[str, Any]) -> Op:
         _all(int, o["inputs"]),
         _all(int, o["outputs"]),
         einsum,
-        attrs,
+        MappingProxyType(attrs),
         _one(str, o["scope"]),
         _one(str, o["phase"]),
     )

@@ -139,6 +139,10 @@ class Graph(NamedTuple):
     outputs: tuple[int, ...]
     stated: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        """Return what equal graphs share: attributes are not hashable, kinds are."""
+        return hash((self.tensors, tuple([op.kind for op in self.ops]), self.inputs, self.outputs, self.stated))
+
     def nx(self) -> Any:
         """Return a bipartite ``networkx.DiGraph`` for any algorithm on graphs; see `symacct.graph.export`."""
         from symacct.graph.export import to_networkx

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakMethod
 
@@ -152,7 +153,7 @@ class Builder:
         for tensor in made:
             self._add(tensor._replace(id=len(self.tensors), role="act", storage=None))
         ids = tuple(range(first, len(self.tensors)))
-        self.ops[op.id] = op._replace(outputs=op.outputs + ids, attrs=attrs)
+        self.ops[op.id] = op._replace(outputs=op.outputs + ids, attrs=MappingProxyType(dict(attrs)))
         return ids
 
     def _announced(self, kind: str, inputs: Sequence[int], attrs: Mapping[str, Any]) -> _Known:
@@ -165,7 +166,7 @@ class Builder:
         except SymacctError as error:
             raise type(error)(f"{kind}: {error}{caller()}") from None
         names = [kind] if len(outs) == 1 else [f"{kind} {number}" for number in range(1, len(outs) + 1)]
-        return _Known(tuple(zip(names, outs, strict=True)), attrs, attrs.get("einsum"))
+        return _Known(tuple(zip(names, outs, strict=True)), MappingProxyType(dict(attrs)), attrs.get("einsum"))
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:
