@@ -203,3 +203,15 @@ def test_bodies_are_checked_too():
 def test_a_fraction_is_kept_as_one():
     assert _read(_write(Fraction(1, 3))) == Fraction(1, 3)
     assert _write(Fraction(1, 3)) == {"fraction": [1, 3]}
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_a_graph_is_a_value_that_does_not_change(graph):
+    again = Graph.from_json(graph.to_json())
+    assert again is not graph
+    assert {graph: 1}[again] == 1
+    for op in (*graph.ops, *again.ops):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            op.attrs["axis"] = 0
+    with pytest.raises(AttributeError):
+        graph.ops = ()
