@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from symacct.backward.needs import Needs
-from symacct.backward.parts import Part, Propagate, absent, gradient_like, taken_back
+from symacct.backward.parts import Part, Propagate, absent, taken_back
 from symacct.graph import Graph, Op
 from symacct.symbolic import Builder, Symbolic, record
 
@@ -37,14 +37,10 @@ def through_cond(
 
 def _back(part: Part, parts: Sequence[Part], comes: Sequence[bool], operands: Sequence[int]) -> Graph:
     """Return a branch back: it takes the gradients of what was yielded, and what any branch reads."""
-    builder, forward = part.builder, part.forward
+    builder = part.builder
     seeds = [seed for seed, there in zip(part.seeds, comes, strict=True) if there]
     given = [part.local[i] if p is part else builder.given(p.forward.tensors[i]) for p in parts for i in p.reads]
-    outputs = []
-    for at in operands:
-        grad = part.grads[at]
-        outputs.append(absent(builder, gradient_like(forward.tensors[forward.inputs[at]])).id if grad is None else grad)
-    return part.graph([*seeds, *given], outputs)
+    return part.graph([*seeds, *given], [part.yielded(at) for at in operands])
 
 
 def _kept(builder: Builder, op: Op, parts: Sequence[Part], results: int) -> list[int]:

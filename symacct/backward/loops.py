@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from symacct.backward.needs import TURNS, Needs, by_turn
-from symacct.backward.parts import Part, Propagate, absent, gradient_like, taken_back
+from symacct.backward.parts import Part, Propagate, absent_gradient, taken_back
 from symacct.errors import GraphError
 from symacct.expr import Expr, Size, add
 from symacct.graph import Graph, Op, Tensor
@@ -100,16 +100,8 @@ class Loop:
             part.seeds[self.carry : self.carry + self.collected],
             part.seeds[self.carry + self.collected :],
         )
-        seeds, outputs = [*carries, *sums], []
-        for slot in slots:
-            grad = part.grads[self.places[slot]]
-            like = tensors[self.body.inputs[self.places[slot]]]
-            outputs.append(absent(part.builder, gradient_like(like)).id if grad is None else grad)
-        for x in self.slices:
-            grad = part.grads[x]
-            outputs.append(
-                absent(part.builder, gradient_like(tensors[self.body.inputs[x]])).id if grad is None else grad
-            )
+        seeds = [*carries, *sums]
+        outputs = [part.yielded(place) for place in (*(self.places[slot] for slot in slots), *self.slices)]
         arriving = [row for row, comes in zip(rows, self.coming, strict=True) if comes]
         return part.graph([*(seeds[slot] for slot in slots), *arriving, *given], outputs)
 
@@ -126,7 +118,7 @@ def through_repeat(
     given = []
     for slot in loop.slots:
         grad, like = start[slot], builder.tensors[op.inputs[loop.places[slot]]]
-        given.append(absent(builder, gradient_like(like)) if grad is None else grad)
+        given.append(absent_gradient(builder, like) if grad is None else grad)
     rows = [g for g in coming[loop.carry :] if g is not None]
     shared = set(loop.body.inputs[loop.stacked.stop :])
     attrs = {

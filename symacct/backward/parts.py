@@ -33,6 +33,13 @@ class Part(NamedTuple):
         """Return what runs backward by itself, given what it reads and more; all ids are those of `builder`."""
         return part_of(self.builder.tensors, self.builder.ops[self.start :], inputs, outputs)
 
+    def yielded(self, place: int) -> int:
+        """Return the gradient of an input, or what stands for it where none is made."""
+        grad = self.grads[place]
+        return (
+            absent_gradient(self.builder, self.forward.tensors[self.forward.inputs[place]]).id if grad is None else grad
+        )
+
 
 def taken_back(
     graph: Graph, needed: Needs, comes: Sequence[bool], propagate: Propagate, so_far: Mapping[int, bool] | None = None
@@ -99,6 +106,11 @@ def absent(builder: Builder, like: Tensor) -> Symbolic:
     """Return what stands for a tensor that is not made: zeros that take no memory."""
     (made,) = builder.op("absent", (), {"shape": like.shape, "dtype": like.dtype})
     return Symbolic(builder, made)
+
+
+def absent_gradient(builder: Builder, tensor: Tensor) -> Symbolic:
+    """Return what stands for the gradient of a tensor, where none is made."""
+    return absent(builder, gradient_like(tensor))
 
 
 def reads_of(ops: Sequence[Op], outputs: Iterable[int]) -> list[int]:

@@ -36,7 +36,6 @@ def propagate(builder: Builder, needs: set[int], grads: Grads) -> None:
         Gradients by tensor, at first those of what the graph yields. Where a tensor is read several times they add up.
 
     """
-    builder.phase = "bwd"
     for place in reversed(range(len(builder.ops))):
         op = builder.ops[place]
         wanted = wants(op, needs)
@@ -45,10 +44,8 @@ def propagate(builder: Builder, needs: set[int], grads: Grads) -> None:
         builder.scope = op.scope
         for i, grad in zip(op.inputs, _gradients(builder, op, wanted, grads), strict=True):
             if grad is not None:
-                done = (
-                    op.parts or "source" in op.attrs
-                )  # gradients of what is inside are in the dtypes of their tensors
-                mine = grad if done else _in_dtype(grad, builder.tensors[i].dtype)
+                # those of graphs inside, and of weights that are cast, are in their dtypes already
+                mine = grad if op.parts or "source" in op.attrs else _in_dtype(grad, builder.tensors[i].dtype)
                 grads[i] = grads[i] + mine if i in grads else mine
     builder.scope = ""
 
