@@ -126,19 +126,8 @@ def hand_in(asked: list[Question], draw: random.Random, folder: Path) -> None:
 def by_command(folder: Path, jobs: int) -> None:
     """Grade a class as a teacher does: the whole command with its reports, the progress bar on a terminal."""
     ours, theirs = pty.openpty()
-    words = [
-        sys.executable,
-        "-m",
-        "symacct",
-        "grade",
-        "key.toml",
-        "class.csv",
-        "--jobs",
-        str(jobs),
-        "--report",
-        "r.html",
-    ]
-    words += ["--csv", "r.csv", "--gradescope", "r.json"]
+    reports = "--report r.html --csv r.csv --gradescope r.json"
+    words = [sys.executable, *f"-m symacct grade key.toml class.csv --jobs {jobs} {reports}".split()]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     shown = threading.Thread(target=_read_all, args=(ours,), daemon=True)
     shown.start()

@@ -21,7 +21,7 @@ class Piece(NamedTuple):
     ops: Sequence[Op]
     takes: Sequence[int]
     gives: Sequence[int]
-    shared: AbstractSet[Key] = frozenset()
+    shared: AbstractSet[Key]
 
 
 class Found(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from symacct.accounting import Formats
-from symacct.dtypes import AnyFormat, Policy
+from symacct.dtypes import AnyFormat
 from symacct.expr import Expr, Size, multiply, product
 from symacct.graph import Graph
 
@@ -24,10 +24,10 @@ class Parameter(NamedTuple):
         return multiply(self.copies, product(self.shape))
 
 
-def parameters_of(graph: Graph, formats: Formats | None = None, policy: Policy | None = None) -> list[Parameter]:
+def parameters_of(graph: Graph, own: Mapping[str, AnyFormat] | None = None) -> list[Parameter]:
     """Return the parameters of a graph; what a repeat takes by layers is that many tensors.
 
-    With `formats` and a `policy` those that these formats set apart from what the policy says have theirs.
+    Some have a format of their `own`, by name.
 
     Examples
     --------
@@ -44,9 +44,7 @@ def parameters_of(graph: Graph, formats: Formats | None = None, policy: Policy |
         if tensor.role == "param":
             stacked = _stacked(graph, i)
             copies = product(tensor.shape[:stacked])
-            dtype = None if formats is None or policy is None else formats.of(tensor, graph)
-            own = dtype if policy is not None and dtype != policy.of("param") else None
-            out.append(Parameter(tensor.name, tensor.shape[stacked:], copies, own))
+            out.append(Parameter(tensor.name, tensor.shape[stacked:], copies, (own or {}).get(tensor.name)))
     return out
 
 

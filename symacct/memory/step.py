@@ -52,10 +52,10 @@ class Step:
         What it updates the parameters with, None for no update.
     kernel
         How the update runs, which decides what it makes; empty where that is not known.
+    dtypes
+        The formats of the tensors of the graph.
     micro_batches
         How often the graph runs before an update.
-    formats
-        Those of an account, where it says what format a tensor has; else the policy does by role.
     """
 
     graph: Graph
@@ -64,8 +64,8 @@ class Step:
     policy: Policy
     optimizer: Optimizer | None
     kernel: str
+    dtypes: Formats
     micro_batches: Size = 1
-    formats: Formats | None = None
 
     @property
     def added_up(self) -> bool:
@@ -74,8 +74,11 @@ class Step:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """The parameters."""
-        return parameters_of(self.graph, self.dtypes, self.policy)
+        """The parameters, each with its format where that is not the policy's."""
+        params = [t for t in self.graph.tensors if t.role == "param" and t.id in self.graph.inputs]
+        formats = {t.name: self.dtypes.of(t, self.graph) for t in params}
+        usual = self.policy.of("param")
+        return parameters_of(self.graph, {name: form for name, form in formats.items() if form != usual})
 
     @property
     def under(self) -> dict[str, str | None]:
@@ -97,11 +100,6 @@ class Step:
         """The parameters that have a gradient."""
         names = {self.graph.tensors[i].name for i in self.gradients}
         return [p for p in self.parameters if p.name in names]
-
-    @property
-    def dtypes(self) -> Formats:
-        """The formats of the tensors of the graph."""
-        return self.formats or Formats(self.policy.of("act"), (("param", self.policy.of("param")),))
 
 
 class Storages:

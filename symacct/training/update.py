@@ -160,8 +160,8 @@ def updated(
         policy_for(account, policy),
         chosen,
         _kernel(chosen, kernel),
-        as_size(micro_batches, "accumulate"),
         account.dtypes,
+        as_size(micro_batches, "accumulate"),
     )
     return Update(step, account.convention)
 

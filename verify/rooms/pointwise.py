@@ -35,11 +35,6 @@ def _rule_of(kind: str) -> str:
     return "pow" if kind in POWERS else kind
 
 
-def _free(x: Counted, value: Any) -> Counted:
-    """Masks are combined without arithmetic."""
-    return Counted(bool(value), x.calls)
-
-
 EXPONENT = 5
 POWERS = {"pow": EXPONENT, "power 0.5": 0.5, "power -0.5": -0.5}
 KINDS: Mapping[str, Kind] = {
