@@ -131,8 +131,7 @@ def test_logits_of_a_format_of_their_own_are_written_and_differentiated_in_it():
         sa.account(head, params=["w"]).training(policy={"param": "bf16", "logits": fmt}) for fmt in ("bf16", "fp32")
     )
     sizes = {"b": 3, "d": 2, "v": 5}
-    more = [int(a.memory.at(sizes=sizes).by("role")["logits"]) for a in (plain, wide) if "logits" in a.memory.by_role]
-    assert not more or more[-1] == 4 * 15
+    assert [int(a.memory.at(sizes=sizes).by("role")["logits"]) for a in (plain, wide)] == [2 * 15, 4 * 15]
     steps = {s.label: s.bytes for s in wide.forward.steps}
     before = {s.label: s.bytes for s in plain.forward.steps}
     label = "b d, d v -> b v"
