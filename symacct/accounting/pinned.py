@@ -26,7 +26,7 @@ def with_gradients(graph: Graph, gradients: Mapping[int, int], seeds: Sequence[i
 
 def pinned(graph: Graph, dtypes: Mapping[int, str]) -> Graph:
     """Return a graph in which some of what it makes, and what shares its memory, is pinned to a format; inside too."""
-    owners = {t.id: t.id if t.storage is None else t.storage for t in graph.tensors}
+    owners = {t.id: t.owner for t in graph.tensors}
     wanted = {owners[i]: dtype for i, dtype in dtypes.items() if owners[i] not in graph.inputs}
     return _pinned(graph, owners, wanted) if wanted else graph
 
@@ -50,6 +50,6 @@ def _carries(op: Op, dtypes: Mapping[int, str]) -> dict[int, str]:
 
 def _pinned_inside(part: Graph, op: Op, dtypes: Mapping[int, str]) -> Graph:
     """Pin what a graph inside an operation yields at some places, and the carries that it comes from."""
-    owners = {t.id: t.id if t.storage is None else t.storage for t in part.tensors}
+    owners = {t.id: t.owner for t in part.tensors}
     wanted = {owners[part.outputs[place]]: dtype for place, dtype in dtypes.items()}
     return _pinned(part, owners, wanted | {part.inputs[place]: dtype for place, dtype in _carries(op, dtypes).items()})

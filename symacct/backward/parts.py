@@ -158,5 +158,4 @@ def part_of(tensors: Sequence[Tensor], ops: Sequence[Op], inputs: Sequence[int],
 def _owner(storage: int, op: Op, tensors: Sequence[Tensor], made: Sequence[Tensor], ids: Mapping[int, int]) -> int:
     """Return whose memory a view lies in now: that of the input it is a view of, which may be given here."""
     source = next(i for i in op.inputs if storage in (i, tensors[i].storage))
-    now = made[ids[source]]
-    return now.id if now.storage is None else now.storage
+    return made[ids[source]].owner

@@ -36,6 +36,11 @@ class Tensor(NamedTuple):
         """The number of elements."""
         return cast("Size", product(self.shape))
 
+    @property
+    def owner(self) -> int:
+        """The tensor in whose memory it lies."""
+        return self.id if self.storage is None else self.storage
+
 
 _NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 

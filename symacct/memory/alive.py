@@ -136,8 +136,7 @@ class Lies:
 
     def of(self, i: int, op: Op, scope: str) -> Storage:
         """Return where an output lies: in memory of its own, or in that of the tensor it is a view of."""
-        shared = self.graph.tensors[i].storage
-        owner = i if shared is None else shared
+        owner = self.graph.tensors[i].owner
         if owner not in self.storages:
             value = self.values.get(owner)
             made = value if isinstance(value, Storage) else self.measure(self.graph.tensors[owner], op, scope)

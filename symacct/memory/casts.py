@@ -59,20 +59,17 @@ class _Casting:
     def _append(self, op: Op) -> None:
         self.ops.append(op._replace(id=len(self.ops)))
 
-    def _owner(self, i: int) -> int:
-        storage = self.tensors[i].storage
-        return i if storage is None else storage
-
     def _product(self, op: Op) -> Op:
         if rule_of(op).family not in PRODUCTS:
             return op
-        return op._replace(inputs=tuple([self._copy(i, op) if self._owner(i) in self.casts else i for i in op.inputs]))
+        inputs = [self._copy(i, op) if self.tensors[i].owner in self.casts else i for i in op.inputs]
+        return op._replace(inputs=tuple(inputs))
 
     def _copy(self, i: int, reader: Op) -> int:
         """Return the copy of a weight or of a view of one, made before `reader` where there is none yet."""
         if i in self.copies:
             return self.copies[i]
-        owner, tensor = self._owner(i), self.tensors[i]
+        owner, tensor = self.tensors[i].owner, self.tensors[i]
         if i == owner or tensor.numel != self.tensors[owner].numel:  # a part is cast by itself
             attrs, name = self.casts[owner], f"cast of {self.tensors[owner].name}"
             (out,) = RULES["cast"].shape([tensor], attrs)
@@ -81,10 +78,10 @@ class _Casting:
             self._append(Op(0, "cast", (i,), (made,), None, attrs, reader.scope))
             return made
         view = self.makers[i]
-        source = next(x for x in view.inputs if self._owner(x) == owner)
+        source = next(x for x in view.inputs if self.tensors[x].owner == owner)
         there = self._copy(source, reader)
         taken = tuple([there if x == source else x for x in view.inputs])
-        more = {"dtype": self.casts[owner]["dtype"], "storage": self._owner(there), "role": "act"}
+        more = {"dtype": self.casts[owner]["dtype"], "storage": self.tensors[there].owner, "role": "act"}
         self.copies |= {out: self._add(self.tensors[out], **more) for out in view.outputs}
         self._append(view._replace(inputs=taken, outputs=tuple([self.copies[out] for out in view.outputs])))
         return self.copies[i]
@@ -92,14 +89,11 @@ class _Casting:
     def _inside(self, op: Op) -> Op:
         """Return a repeat or a conditional whose products read copies too."""
         first, sliced = (op.attrs["carry"], op.attrs["xs"]) if op.kind == "repeat" else (1, 0)
-        places = [p - len(op.inputs) for p, i in enumerate(op.inputs) if p >= first and self._owner(i) in self.casts]
+        cast = [p for p, i in enumerate(op.inputs) if p >= first and self.tensors[i].owner in self.casts]
+        places = [p - len(op.inputs) for p in cast]
         found = [_Casting(part, self._inside_of(part, op, places)).copies for part in op.parts]
-        in_turns = range(-len(op.inputs), first + sliced - len(op.inputs))
-        whole = [
-            p
-            for p in places
-            if p not in in_turns and any(part.inputs[p] in copies for part, copies in zip(op.parts, found, strict=True))
-        ]
+        read = {p for part, copies in zip(op.parts, found, strict=True) for p in places if part.inputs[p] in copies}
+        whole = [p for p in places if p in read and p >= first + sliced - len(op.inputs)]  # not a slice a turn
 
         def casting(part: Graph) -> Graph:
             return _Casting(part, self._inside_of(part, op, places), [part.inputs[p] for p in whole]).graph
@@ -108,4 +102,4 @@ class _Casting:
 
     def _inside_of(self, part: Graph, op: Op, places: Sequence[int]) -> Casts:
         """Return what is cast of the inputs of a graph inside; `places` count from the end, where they are alike."""
-        return {part.inputs[p]: self.casts[self._owner(op.inputs[p])] for p in places}
+        return {part.inputs[p]: self.casts[self.tensors[op.inputs[p]].owner] for p in places}

@@ -193,8 +193,7 @@ def _special(step: Step) -> Iterator[tuple[int, tuple[str, str]]]:
         for place, i in enumerate(op.outputs):
             if i in told and not (told[i][0] == "results" and place < op.attrs.get("carry", 0)):
                 for tensors, made in [(graph.tensors, i), *((g.tensors, g.outputs[place]) for g in op.parts)]:
-                    owner = tensors[made].storage
-                    yield id(tensors[made if owner is None else owner]), told[i]
+                    yield id(tensors[tensors[made].owner]), told[i]
 
 
 def _casts(graph: Graph) -> Iterator[tuple[int, tuple[str, str]]]:

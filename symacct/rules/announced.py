@@ -25,7 +25,7 @@ def check_against(rules: Mapping[str, Rule], graph: Graph) -> None:
             raise GraphError(msg)
         for i, out in zip(op.outputs, outs, strict=True):
             made = graph.tensors[i]
-            storage = None if out.view_of is None else _owner(graph, op.inputs[out.view_of])
+            storage = None if out.view_of is None else graph.tensors[op.inputs[out.view_of]].owner
             rule_says = (out.shape, out.dtype, out.strides, storage)
             if rule_says != (made.shape, made.dtype, made.strides, made.storage):
                 msg = (
@@ -46,8 +46,3 @@ def _asked(rule: Rule, op: Op, graph: Graph) -> tuple[Out, ...]:
         msg = f"operation {op.id} ({op.kind}): {str(error) or type(error).__name__}"
         raise GraphError(msg) from None
     return outs
-
-
-def _owner(graph: Graph, tensor: int) -> int:
-    storage = graph.tensors[tensor].storage
-    return tensor if storage is None else storage

@@ -41,7 +41,7 @@ def _collected(op: Op) -> list[tuple[int, bool]]:
     out, taken = [], set(body.inputs)
     for made, i in zip(body.outputs[carries:stop], op.outputs[carries:stop], strict=True):
         tensor = body.tensors[made]
-        owner = body.tensors[made if tensor.storage is None else tensor.storage]
+        owner = body.tensors[tensor.owner]
         out.append((i, owner.id not in taken and owner.numel == tensor.numel))
         taken.add(owner.id)
     return out

@@ -141,7 +141,7 @@ class Builder:
             known = self.known[key] = self._announced(kind, inputs, attrs)
         first = len(self.tensors)
         for name, out in known.outs:
-            storage = None if out.view_of is None else storage_of(self.tensors[inputs[out.view_of]])
+            storage = None if out.view_of is None else self.tensors[inputs[out.view_of]].owner
             self._add(Tensor(len(self.tensors), out.shape, "act", name, out.dtype, storage, out.strides))
         made = tuple(range(first, len(self.tensors)))
         self.ops.append(Op(len(self.ops), kind, tuple(inputs), made, known.einsum, known.attrs, self.scope, self.phase))
@@ -194,11 +194,6 @@ def _in_its_role(tensor: Tensor, *, yielded: bool) -> Tensor:
     if yielded == (tensor.role == "output"):
         return tensor
     return tensor._replace(role="output" if yielded else "act")
-
-
-def storage_of(tensor: Tensor) -> int:
-    """Return the tensor that owns the memory of a tensor."""
-    return tensor.id if tensor.storage is None else tensor.storage
 
 
 def caller() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symacct.errors import DtypeError
-from symacct.symbolic.builder import Builder, caller, storage_of
+from symacct.symbolic.builder import Builder, caller
 from symacct.symbolic.tensor import Symbolic
 
 
@@ -40,8 +40,8 @@ def as_mask(x: Any) -> Any:
 def _pin(x: Symbolic, dtype: str, needed: str) -> None:
     """Give a dtype to an argument, and to the views of it, where nothing has read them in another one."""
     builder = x.builder
-    argument = storage_of(x.tensor)
-    of_it = {t.id for t in builder.tensors if storage_of(t) == argument}
+    argument = x.tensor.owner
+    of_it = {t.id for t in builder.tensors if t.owner == argument}
     is_open = builder.tensors[argument].role == "input" and not builder.is_body and x.dtype is None
     if not is_open or _is_read(builder, of_it):
         msg = f"{x!r} of dtype {x.dtype or 'of the account'} as {needed}, or use symacct.cast{caller()}"

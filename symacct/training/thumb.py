@@ -186,8 +186,7 @@ def _looked_up(graph: Graph) -> set[int]:
             inside = _looked_up(part)
             shared = op.inputs[-len(part.inputs) :]  # of a conditional without the first, which decides
             read += tuple([i for i, given in zip(shared, part.inputs, strict=True) if given in inside])
-        owners = [graph.tensors[i].storage for i in read]
-        found |= {i if owner is None else owner for i, owner in zip(read, owners, strict=True)}
+        found |= {graph.tensors[i].owner for i in read}
     return found
 
 
