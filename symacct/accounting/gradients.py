@@ -101,7 +101,7 @@ class Gradients:
         GraphError
             As in `backward`.
         ConventionError
-            For an unknown optimizer, policy or kernel.
+            For an unknown optimizer, policy or kernel, and for a kernel without an optimizer.
         DtypeError
             Where an optimizer that was read from code keeps its state in another format than the policy asks for, and
             where the policy and `dtype=` give a role two formats.

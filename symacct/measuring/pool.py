@@ -16,7 +16,7 @@ COPIES = 32
 
 
 def device_of(inputs: Sequence[Any], asked: str | None) -> str | None:
-    """Return the device that is asked for, else the one that tensors are on; None where there are none.
+    """Return the device that tensors are on, else the one that is asked for; None where there is neither.
 
     Raises
     ------
@@ -29,10 +29,10 @@ def device_of(inputs: Sequence[Any], asked: str | None) -> str | None:
         msg = f"the inputs are on several devices: {', '.join(sorted(found))}; put them on one"
         raise ShapeError(msg)
     place = found.pop() if found else None
-    if asked and place and asked.partition(":")[0] != place.partition(":")[0]:
+    if asked and place and asked not in (place, place.partition(":")[0]):
         msg = f"the inputs are on {place}, to be timed on {asked}; move them there, or leave the device out"
         raise ShapeError(msg)
-    return asked or place
+    return place or asked
 
 
 def tensors(inputs: Sequence[Any], dtype: str, device: str, seed: int) -> list[Any]:

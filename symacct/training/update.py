@@ -147,7 +147,7 @@ def updated(
     Raises
     ------
     ConventionError
-        For an unknown optimizer, policy or kernel.
+        For an unknown optimizer, policy or kernel, and for a kernel without an optimizer.
 
     """
     chosen = None if optimizer_ is None else optimizer(optimizer_)
@@ -168,6 +168,9 @@ def updated(
 
 def _kernel(chosen: Optimizer | None, kernel: str | None) -> str:
     """Return how the update runs: as asked, or as this optimizer runs best."""
+    if chosen is None and kernel is not None:
+        msg = f"kernel={kernel!r} says how an update runs, and nothing is updated; give an optimizer too"
+        raise ConventionError(msg)
     if chosen is None or (kernel is None and not chosen.makes):
         return ""
     if kernel is None:

@@ -18,6 +18,7 @@ from symacct.errors import ConventionError, MissingPackageError, ShapeError, Siz
 from symacct.measuring import clock as clocks
 from symacct.measuring import timing
 from symacct.measuring.clock import Clock
+from symacct.measuring.pool import device_of
 
 
 class Script:
@@ -167,6 +168,13 @@ class TestInputs:
     def test_tensors_that_cannot_be_timed(self, given: Any, device: str | None, told: str) -> None:
         with pytest.raises(ShapeError, match=told):
             sa.measure(lambda x: x, given(self.torch), device=device)
+
+    def test_each_gpu_has_a_clock_of_its_own(self) -> None:
+        """Events of one tell nothing of what runs on another."""
+        given = [SimpleNamespace(device="cuda:1")]
+        assert device_of(given, None) == device_of(given, "cuda") == device_of(given, "cuda:1") == "cuda:1"
+        with pytest.raises(ShapeError, match="are on cuda:1, to be timed on cuda:0"):
+            device_of(given, "cuda:0")
 
     def test_a_shape_beyond_memory(self) -> None:
         with pytest.raises(SizeError, match="no tensor of the shape"):

@@ -206,6 +206,8 @@ def test_a_conditional_is_refused():
 def test_options_of_training():
     with pytest.raises(ConventionError, match="fused"):
         DEEP.training(optimizer="adamw", kernel="slow")
+    with pytest.raises(ConventionError, match="nothing is updated"):
+        DEEP.training(kernel="foreach")
     with pytest.raises(SizeError):
         DEEP.training(optimizer="adamw", accumulate=0)
     assert str(DEEP.training(optimizer="adamw", accumulate="n").update.scale) == "1/n"
