@@ -75,7 +75,7 @@ def asked_of(
     UndefinedSizeError
         Names the sizes that are missing for numbers.
     ConventionError
-        For an unknown device.
+        For an unknown device; for a device or `wrt` of stages.
 
     """
     if device not in DEVICES:
@@ -91,6 +91,8 @@ def asked_of(
         return _of_account(what, wrt, count, given, device=device, drop_scores=drop_scores, inside=in_numbers)
     if drop_scores:
         raise SizeError("only of an account it is known where attention scores are made; give stages without them")
+    if wrt is not None or device != "cpu":
+        raise ConventionError("wrt= and device= are of an account; stages say themselves what they keep")
     title, chain = _chain_of_stages(what, count)
     known = tuple(sorted(chain.names))
     given = collect_sizes(sizes, axes or {}, known)

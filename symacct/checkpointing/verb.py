@@ -61,9 +61,9 @@ def checkpoint(
     early_stop
         Whether recomputation ends at the last tensor that a segment saves, as torch's does; else it runs all of it.
     device
-        ``"cpu"`` or ``"cuda"``: what masks and statistics take, as in `Account.residuals`.
+        Of an account: ``"cpu"`` or ``"cuda"``, which says what masks and statistics take, as in `Account.residuals`.
     wrt
-        Which inputs need a gradient, by name; by default the parameters.
+        Of an account: which inputs need a gradient, by name; by default the parameters.
     sizes, **axes
         Sizes to put in first. `least` and `budget` need numbers for all.
 
@@ -75,7 +75,7 @@ def checkpoint(
     Raises
     ------
     ConventionError
-        For an unknown strategy, or two things asked for at once.
+        For an unknown strategy, two things asked for at once, or a device or `wrt` of stages.
     SizeError
         For stages that there are not, or a budget that no plan fits in.
     GraphError

@@ -200,6 +200,8 @@ def test_a_thousand_unequal_layers_get_an_answer_that_says_how_good_it_is() -> N
         ({"budget": "1 parsec"}, UnitError, "parsec"),
         ({"budget": 1}, SizeError, "no cuts fit in 1 bytes; the least .* is 5"),
         ({"strategy": "selective"}, SizeError, "only of an account"),
+        ({"wrt": ["w"]}, ConventionError, "are of an account"),
+        ({"device": "cuda"}, ConventionError, "are of an account"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict, error: type, said: str) -> None:
