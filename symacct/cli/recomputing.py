@@ -33,7 +33,7 @@ Budget: TypeAlias = Annotated[
     str | None, typer.Option("--budget", help="The fewest operations again within so many bytes, such as 80GB.")
 ]
 CurvePath: TypeAlias = Annotated[
-    str | None, typer.Option("--curve", help="Write memory against recomputed operations: .svg, .png or .pdf.")
+    str | None, typer.Option("--plot", help="Write memory against recomputed operations: .svg, .png or .pdf.")
 ]
 Whole: TypeAlias = Annotated[
     bool, typer.Option("--no-early-stop", help="Recompute segments whole, not to their last saved tensor.")
@@ -84,7 +84,7 @@ def checkpoint(
         raise ConventionError("--latex is for one plan; name it with --strategy, --every, --stages or --budget")
     if curve is not None:
         if named:
-            raise ConventionError("--curve shows all plans; give it without --strategy, --every, --stages and --budget")
+            raise ConventionError("--plot shows all plans; give it without --strategy, --every, --stages and --budget")
         _print_curve(what, curve, told, as_json=json)
     elif named:
         plan = plan_of(what, strategy, every=every, stages=_stages(stages), budget=budget, **told)

@@ -80,7 +80,7 @@ def train(
         "memory graphs/deep_network.py --optimizer adagrad b=2 d=4 L=3 --by tensor",
         "memory graphs/gpt2.py s=1024 d=768 h=12 k=64 f=3072 v=50257 c=1024 L=12 --largest b --in '80 GB'",
         "memory graphs/deep_network.py d=1024 L=16 --largest b --in '300 MB' --batch 256",
-        "memory graphs/deep_network.py b=64 d=1024 L=16 --picture memory.svg",
+        "memory graphs/deep_network.py b=64 d=1024 L=16 --plot memory.svg",
     )
 )
 def memory(
@@ -99,7 +99,7 @@ def memory(
         int | None, typer.Option("--batch", help="With --largest: how many micro-batches this many need.")
     ] = None,
     picture: Annotated[
-        str | None, typer.Option("--picture", help="Write what is alive when: .svg, .png, .pdf.")
+        str | None, typer.Option("--plot", help="Draw what is alive when: a .svg, .png or .pdf file.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -182,7 +182,7 @@ def _trained(
 
 def _together(largest: str | None, into: str | None, batch: int | None, by: str, picture: str | None) -> None:
     if largest is not None and (by != "role" or picture is not None):
-        told = f"--by {by}" if picture is None else "--picture"
+        told = f"--by {by}" if picture is None else "--plot"
         raise ConventionError(f"{told} is of what is alive at given sizes; leave it out with --largest")
     if (largest is None) != (into is None) or (batch is not None and largest is None):
         msg = "give --largest and --in together, as in --largest b --in '80 GB'; --batch goes with them"

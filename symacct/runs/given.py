@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from symacct.errors import EquationError, SizeError, SymacctError, nearest, one_of
+from symacct.errors import EquationError, SizeError, SymacctError, nearest
 from symacct.hardware import device
 from symacct.hardware.utilisation import checked_utilisation
 from symacct.runs.training import ALIASES, NEED_UNITS, VARIABLES, WHOLE
@@ -34,7 +34,7 @@ def read_given(known: Mapping[str, Any], dtype: str) -> tuple[dict[str, Value], 
         name = ALIASES.get(word, ("peak" if word == "device" else word, ""))[0]
         if name not in VARIABLES:
             names = (*VARIABLES, *ALIASES, "device", "dtype")
-            raise EquationError(f"a run has no {word[:40]!r}.{nearest(word, names)} Known: {one_of(names)}")
+            raise EquationError(f"a run has no {word[:40]!r}.{nearest(word, names)} Known: {', '.join(names)}")
         if name in given:
             raise EquationError(f"{name} is given twice, {word} being the second")
         try:

@@ -72,7 +72,7 @@ def test_early_stop_is_a_switch(run, tmp_path: Path) -> None:
 def test_the_curve_as_a_table_and_a_picture(run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "curve.svg"
-    ran = run("checkpoint", NETWORK, "b=64", "d=1024", "L=16", "--curve", str(path))
+    ran = run("checkpoint", NETWORK, "b=64", "d=1024", "L=16", "--plot", str(path))
     assert ran.code == 0
     assert "executed again, % of the forward pass" in path.read_text(encoding="utf-8")
     shares = [float(line.split("%")[0].split()[-1]) for line in ran.out.splitlines() if "% " in line]
@@ -92,8 +92,8 @@ EMPTY = {"strategy": "unknown strategy ''", "every": "", "stages": "'' names no 
         ((NETWORK, "L=4", "--stages", "4"), "blocks 0 to 3"),
         ((NETWORK, "L=4", "--stages", "1-2-3"), "names no stages"),
         ((NETWORK, "b=2", "d=3", "L=4", "--budget", "10 B"), "no cuts fit in 10 bytes; the least"),
-        ((NETWORK, "--curve", "curve.txt"), "cannot write"),
-        ((NETWORK, "b=2", "d=3", "L=4", "--curve", "x.svg", "--every", "2"), "--curve shows all plans"),
+        ((NETWORK, "--plot", "curve.txt"), "cannot write"),
+        ((NETWORK, "b=2", "d=3", "L=4", "--plot", "x.svg", "--every", "2"), "--plot shows all plans"),
         *(((NETWORK, "b=2", "d=3", "L=4", f"--{word}", ""), said) for word, said in EMPTY.items()),
         ((NETWORK, "--latex"), "--latex is for one plan"),
         (("layers",), "no layers="),

@@ -67,7 +67,7 @@ def test_json_says_under_what_and_writes_expressions_as_such(run):
 def test_memory_as_a_picture(run, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "memory.svg"
-    assert run("memory", DEEP, "b=2", "d=4", "L=3", "--picture", str(path)).code == 0
+    assert run("memory", DEEP, "b=2", "d=4", "L=3", "--plot", str(path)).code == 0
     assert "optimizer state" in path.read_text()
 
 
@@ -93,9 +93,9 @@ def test_fit_is_the_largest_model_of_the_lecture(run):
         (("memory", DEEP, "--by", "tensor"), "still names"),
         (("memory", DEEP, "--largest", "b"), "--in"),
         (("memory", DEEP, "d=4", "L=3", "--largest", "z", "--in", "1 GB"), "'z'"),
-        (("memory", DEEP, "b=2", "d=4", "L=3", "--picture", "memory.txt"), ".svg"),
+        (("memory", DEEP, "b=2", "d=4", "L=3", "--plot", "memory.txt"), ".svg"),
         (("memory", DEEP, "d=64", "L=8", "--largest", "b", "--in", "100 B", "--batch", "8"), "not even b = 1"),
-        (("memory", DEEP, "d=4", "L=3", "--largest", "b", "--in", "1 GB", "--picture", "x.svg"), "--picture"),
+        (("memory", DEEP, "d=4", "L=3", "--largest", "b", "--in", "1 GB", "--plot", "x.svg"), "--plot"),
         (("memory", DEEP, "d=4", "b=3", "L=3", "--largest", "b", "--in", "1 GB", "--batch", "8"), "given too"),
         (("fit", "devices=2.5", "memory=80 GB"), "a whole number"),
         (("fit", "devices=8"), "give two"),
