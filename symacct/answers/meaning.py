@@ -8,7 +8,7 @@ from symacct.answers.algebra import expanded
 from symacct.answers.reading import SHARE
 from symacct.answers.text.names import Names
 from symacct.answers.text.units import Unit, read_unit
-from symacct.answers.trees import joined, names_in, replaced
+from symacct.answers.trees import ONE, joined, names_in, replaced
 from symacct.answers.truth import Truth, seem_flops
 from symacct.answers.types import Finding, Reading, Warned
 from symacct.errors import one_of
@@ -50,12 +50,12 @@ def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant |
     factors = tree.parts if not isinstance(tree, Leaf) and tree.operator == "*" else (tree,)
     letter = reading.unknown[0]
     rest = [f for f in factors if not (isinstance(f, Leaf) and f.text == letter)]
-    if len(rest) != len(factors) - 1 or letter in names_in(joined("*", rest) if rest else Leaf("number", "1", 0)):
+    if len(rest) != len(factors) - 1 or letter in names_in(joined("*", rest)):
         if not all(letter in names_in(p) for p in getattr(tree, "parts", ())):
             return None
-        rest = [replaced(tree, letter, Leaf("number", "1", 0))]
+        rest = [replaced(tree, letter, ONE)]
     note = Warned("coefficient", f"the amount for one {letter} is compared", 0, len(reading.text))
-    return Meant(joined("*", rest) if rest else Leaf("number", "1", 0), (note,))
+    return Meant(joined("*", rest), (note,))
 
 
 def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Finding | None:

@@ -129,7 +129,6 @@ MISTAKES: dict[str, Sentence] = {
     "coincidence": Sentence(
         "Right at the given numbers, but from a wrong formula.", "在给定数值下碰巧正确，但公式不对。"
     ),
-    "special_case": Sentence("Right only under {about}.", "仅在 {about} 时成立。"),
     "different": Sentence("It is another quantity.", "这是另一个量。"),
 }
 

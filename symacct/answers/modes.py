@@ -15,10 +15,10 @@ from symacct.answers.evaluate import TooLargeError, close, evaluate
 from symacct.answers.limits import same_limit, same_order
 from symacct.answers.points import generic, small
 from symacct.answers.question import Question
-from symacct.answers.trees import joined, names_in
+from symacct.answers.trees import ONE, joined, names_in, negated
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
 from symacct.errors import one_of
-from symacct.expr.tree import Leaf, Node, Tree
+from symacct.expr.tree import Tree
 
 MOST_ROUNDED = Fraction(3, 100)
 """How far a number may be off that is right to its last digit."""
@@ -56,12 +56,12 @@ def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     if reading.relation and question.truth.relation and reading.relation != question.truth.relation:
         return Verdict(correct=False, counterexample=_beyond(question, reading), findings=(Finding("wrong_direction"),))
     found = equal_for_all(tree, truth, names)
-    if not found.equal and question.truth.relation:
-        strict = _is_strict(reading.text)
-        if strict and not _is_strict(question.truth.text):
-            found = equal_for_all(_next_whole(tree, reading.relation), truth, names)
-        elif reading.relation and not strict and _is_strict(question.truth.text):
-            found = equal_for_all(tree, _next_whole(truth, reading.relation), names)
+    if moved := _put_alike(tree, reading, question):
+        stepped = equal_for_all(moved, truth, names)
+        whole = not names_in(truth) and evaluate(truth, {}).denominator == 1
+        # n > 887 is not n >= 887; but of n > 886, or of 1 + B*W/C, people do not ask whether it is reached
+        if stepped.equal or (whole and _is_strict(reading.text)):
+            tree, found = moved, stepped
     if found.equal:
         return _with_limit(Verdict(correct=True, proof=found.proof), reading, question)
     if agree_rounded(tree, truth, names):
@@ -83,14 +83,17 @@ def _beyond(question: Question, reading: Reading) -> Counterexample | None:
     return Counterexample(sizes, reading.relation == ">", question.truth.relation == ">")
 
 
+def _put_alike(tree: Tree, reading: Reading, question: Question) -> Tree | None:
+    """Return 887 for the 886 of ``n > 886`` where the truth is put as ``n >= ...``, as for whole sizes; and back."""
+    strict, wanted = _is_strict(reading.text), _is_strict(question.truth.text)
+    if not reading.relation or not question.truth.relation or strict == wanted:
+        return None
+    return joined("+", [tree, ONE if strict == (reading.relation == ">") else negated(ONE)])
+
+
 def _is_strict(text: str) -> bool:
-    """Whether a threshold is one that is not reached: ``n > 886``, which for whole sizes is ``n >= 887``."""
-    return bool(re.search(r"[<>](?![=>])", text))
-
-
-def _next_whole(tree: Tree, relation: str) -> Tree:
-    one = Leaf("number", "1", 0)
-    return Node("+", (tree, one if relation == ">" else Node("-", (one,), 0)), 0)
+    """Whether a threshold itself is left out, as in ``n > 886``."""
+    return bool(re.search(r"(?<![-=])[<>](?!=)", text))
 
 
 def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verdict:
@@ -109,7 +112,7 @@ def _number_for_formula(tree: Tree, found: Equality, question: Question) -> Verd
         note = Warned("number_for_formula", "a number, right at the given sizes; the formula was asked", 0, 0)
         return Verdict(correct=True, proof="value", warnings=(note,))
     shown = Counterexample(dict(question.at), plain(given), plain(wanted))
-    return _wrong(tree, question, shown, *())
+    return _wrong(tree, question, shown)
 
 
 def _order_given(tree: Tree, question: Question) -> Verdict:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from symacct.expr.tree import Leaf, Node, Tree
 
+ONE = Leaf("number", "1", 0)
+
 
 def negated(tree: Tree) -> Tree:
     """Return a tree with the other sign."""
@@ -18,10 +20,12 @@ def inverse(tree: Tree) -> Tree:
 
 
 def joined(operator: str, parts: list[Tree]) -> Tree:
-    """Return a flat sum or product of parts."""
+    """Return a flat sum or product of parts; of none, the product 1."""
     flat: list[Tree] = []
     for part in parts:
         flat += part.parts if isinstance(part, Node) and part.operator == operator else (part,)
+    if not flat:
+        return ONE
     return flat[0] if len(flat) == 1 else Node(operator, tuple(flat), flat[0].start)
 
 

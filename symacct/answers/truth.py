@@ -9,7 +9,7 @@ from typing import Any
 
 from symacct.accounting import QUANTITIES, Account, Quantity
 from symacct.answers.evaluate import evaluate
-from symacct.answers.reading import read_answer
+from symacct.answers.reading import SHARE, read_answer
 from symacct.answers.text.names import Names, names_for
 from symacct.answers.text.vocabulary import FUNCTIONS
 from symacct.api import account
@@ -97,8 +97,9 @@ def _of_text(
     names = names_for(symbols or _names_of_formula(text))
     try:
         reading = read_answer(text, _plain(names), unit=unit)
-        if reading.unit and not unit:  # answers are read in the unit of the truth, and so is it
-            reading = read_answer(text, _plain(names), unit=reading.unit)
+        if not unit and reading.dims != SHARE:  # answers are read in the unit of the truth, and so is it
+            unit = reading.unit
+            reading = read_answer(text, _plain(names), unit=unit) if unit else reading
     except AnswerError as error:
         raise ExpressionError(str(error).replace("the answer", "the truth", 1)) from None
     if reading.unknown:
@@ -113,7 +114,7 @@ def _of_text(
     others = {n: read_answer(t, _plain(names), unit=unit).tree for n, t in (conventions or {}).items()}
     if not any(n in text for n in names.symbols):
         evaluate(reading.tree, {})
-    return Truth(text, reading.tree, names, unit or reading.unit, reading.relation, others)
+    return Truth(text, reading.tree, names, unit, reading.relation, others)
 
 
 def _plain(names: Names) -> dict[str, str]:

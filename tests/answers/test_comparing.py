@@ -225,6 +225,11 @@ def test_a_verdict_is_json():
         ("144 h", "144 days", False),
         ("80 GB", "80 GB", True),
         ("80 GiB", "80 GB", False),
+        ("0.5", "50%", True),
+        ("50%", "0.5", True),
+        ("70B * 2 bytes", "140 GB", True),
+        ("140GB/70B", "2 bytes", True),
+        ("70B * 2 bytes", "140 bytes", False),
     ],
 )
 def test_a_truth_with_a_unit(answer: str, truth: str, correct: bool) -> None:  # noqa: FBT001
@@ -232,10 +237,29 @@ def test_a_truth_with_a_unit(answer: str, truth: str, correct: bool) -> None:  #
 
 
 @pytest.mark.parametrize(
-    ("answer", "correct"), [("n > 886", True), ("886 < n", True), ("n >= 886", False), ("n > 885", False)]
+    ("answer", "truth", "correct"),
+    [
+        ("n > 886", "n >= 887", True),
+        ("886 < n", "n >= 887", True),
+        ("n at least 887", "n >= 887", True),
+        ("n >= 886", "n >= 887", False),
+        ("n > 885", "n >= 887", False),
+        ("n > 887", "n >= 887", False),
+        ("n ≥ 886", "n > 886", True),
+        ("n at least 887", "n > 886", True),
+        (r"n \ge 887", "n > 886", True),
+        ("n < 887", "n <= 887", False),
+        ("n < 888", "n <= 887", True),
+        ("n ≤ 1 + B*W/C", "n < 1 + B*W/C", True),
+        ("n <= B*W/C", "n < 1 + B*W/C", True),
+        ("n <= 2 + B*W/C", "n < 1 + B*W/C", False),
+    ],
 )
-def test_a_threshold_of_whole_sizes(answer: str, correct: bool) -> None:  # noqa: FBT001
-    assert sa.check(answer, "n >= 887", symbols={"n": "size"}).correct == correct
+def test_a_threshold_of_whole_sizes(answer: str, truth: str, correct: bool) -> None:  # noqa: FBT001
+    verdict = sa.check(answer, truth, symbols="n B W C")
+    assert verdict.correct == correct
+    assert correct or verdict.counterexample
+    assert "coincidence" not in verdict.mistakes
 
 
 @pytest.mark.parametrize(

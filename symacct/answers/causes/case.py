@@ -20,7 +20,8 @@ from symacct.expr.poly import join, whole
 from symacct.expr.tree import Tree
 
 Monomial = tuple[tuple[str, Number], ...]
-_MOST_TERMS = 60
+MOST_TERMS = 60
+"""Of longer sums nothing is looked for."""
 _POINTS = 6
 
 
@@ -144,7 +145,7 @@ def ratio_of(a: Expr, b: Expr) -> tuple[Number, Monomial] | None:
 
     """
     above, below = terms_of(a), terms_of(b)
-    if not above or len(above) != len(below) or len(above) > _MOST_TERMS:
+    if not above or len(above) != len(below) or len(above) > MOST_TERMS:
         return None
     first, wanted = next(iter(below.items()))
     inverse = tuple((n, -e) for n, e in first)

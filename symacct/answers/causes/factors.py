@@ -15,6 +15,11 @@ from symacct.expr import Expr, Number, monomial, terms_of, to_text
 from symacct.expr.tree import Leaf, Node, Tree
 from symacct.units.spelling import DAY
 
+PREFIXES = {
+    Fraction(1024, 1000) ** k: words
+    for k, words in enumerate(("kB and KiB", "MB and MiB", "GB and GiB", "TB and TiB"), 1)
+}
+"""By how much binary prefixes are above decimal ones."""
 TIMES = {
     Fraction(DAY): "days and seconds",
     Fraction(24): "days and hours",
@@ -127,8 +132,9 @@ def of_number(number: Number, case: Case) -> Iterator[Finding]:
     if c == 1:
         return
     yield from _by_kind(c, case)
-    if prefix := _binary_prefix(c):
-        yield Finding("gb_gib", prefix)
+    for step, words in PREFIXES.items():
+        if any(abs(c / s - 1) < Fraction(1, 1000) for s in (step, 1 / step)):
+            yield Finding("gb_gib", words)
     for unit, words in TIMES.items():
         if case.kind == "time" and c in (unit, 1 / unit):
             yield Finding("time_unit", words)
@@ -183,11 +189,3 @@ def _of_flops(c: Fraction, case: Case) -> Iterator[Finding]:
 
 def _coefficients_are(x: Expr | None, value: int) -> bool:
     return x is not None and all(c == value for c in terms_of(x).values())
-
-
-def _binary_prefix(c: Fraction) -> str:
-    for k, words in ((1, "kB and KiB"), (2, "MB and MiB"), (3, "GB and GiB"), (4, "TB and TiB")):
-        step = Fraction(1024, 1000) ** k
-        if any(abs(c / s - 1) < Fraction(1, 1000) for s in (step, 1 / step)):
-            return words
-    return ""

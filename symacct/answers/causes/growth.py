@@ -12,11 +12,10 @@ from symacct.answers.evaluate import evaluate
 from symacct.answers.limits import same_limit
 from symacct.answers.points import generic
 from symacct.answers.text.printing import written
-from symacct.answers.trees import joined, names_in
+from symacct.answers.trees import ONE, joined, names_in
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import name
-from symacct.expr.tree import Leaf
 
 _FAR, _STEP, _SMALL_STEP = 240, 60, 20
 
@@ -30,7 +29,7 @@ def of_order(case: Case) -> Iterator[Finding]:
 def of_inverse_limit(case: Case) -> Iterator[Finding]:
     """Yield a limit that is upside down."""
     product = joined("*", [case.tree, case.truth.tree])
-    if names_in(case.truth.tree) and same_limit(product, Leaf("number", "1", 0), case.names, case.growing):
+    if names_in(case.truth.tree) and same_limit(product, ONE, case.names, case.growing):
         yield Finding("inverted")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from symacct.answers.causes.case import Case
-from symacct.answers.causes.factors import TIMES, has_root
+from symacct.answers.causes.factors import PREFIXES, TIMES, has_root
 from symacct.answers.evaluate import evaluate, number
 from symacct.answers.points import generic
 from symacct.answers.text.printing import written
@@ -17,16 +17,7 @@ from symacct.errors import SymacctError
 from symacct.expr.tree import Leaf
 
 _NEAR = Fraction(6, 1000)
-_FACTORS = {
-    Fraction(2): "2",
-    Fraction(3): "3",
-    Fraction(4): "4",
-    Fraction(6): "6",
-    Fraction(8): "8",
-    Fraction(3, 2): "3/2",
-    Fraction(4, 3): "4/3",
-    Fraction(24): "24",
-}
+_FACTORS = (*map(Fraction, (2, 3, 4, 6, 8)), Fraction(3, 2), Fraction(4, 3), Fraction(24))
 _PEAKS = {Fraction(1466, 100): "fp32 for bf16, as 67.5 for 989.5", Fraction(16): "fp32 for bf16, as 19.5 for 312"}
 
 
@@ -68,12 +59,8 @@ def _is(c: Fraction, value: Fraction, tolerance: Fraction = _NEAR) -> str:
 
 
 def _prefixes(c: Fraction, case: Case) -> Iterator[Finding]:
-    for k, words in (
-        ()
-        if case.kind not in ("bytes", "")
-        else ((1, "kB and KiB"), (2, "MB and MiB"), (3, "GB and GiB"), (4, "TB and TiB"))
-    ):
-        if _is(c, Fraction(1024, 1000) ** k, Fraction(15, 10_000)):
+    for step, words in PREFIXES.items():
+        if case.kind in ("bytes", "") and _is(c, step, Fraction(15, 10_000)):
             yield Finding("gb_gib", words)
     if case.kind == "time":
         for unit, words in TIMES.items():
@@ -89,10 +76,10 @@ def _prefixes(c: Fraction, case: Case) -> Iterator[Finding]:
 
 
 def _factors(c: Fraction, case: Case) -> Iterator[Finding]:
-    for value, text in _FACTORS.items():
+    for value in _FACTORS:
         if found := _is(c, value, Fraction(15, 1000)):
             yield from _of_factor(value, case, less=c < 1)
-            yield Finding("factor", text if c > 1 else f"1/{text}" if "/" not in text else found)
+            yield Finding("factor", found)
     if _has_peak(case):
         for value, text in _PEAKS.items():
             if _is(c, value, Fraction(2, 100)):

@@ -10,7 +10,7 @@ from symacct.answers.causes.case import Case
 from symacct.answers.causes.factors import of_number, of_ratio
 from symacct.answers.limits import same_limit
 from symacct.answers.text.printing import written
-from symacct.answers.trees import exchanged, joined, names_in, nodes, replaced
+from symacct.answers.trees import ONE, exchanged, joined, names_in, negated, nodes, replaced
 from symacct.answers.types import Finding
 from symacct.errors import SymacctError
 from symacct.expr import Expr, monomial, multiply, product, split_content, terms_of
@@ -92,7 +92,7 @@ def of_swaps(case: Case) -> Iterator[Finding]:
 def of_steps(case: Case) -> Iterator[Finding]:
     """Yield N taken for N - 1."""
     for a in _names(case):
-        if case.equals(replaced(case.truth.tree, a, Node("+", (_leaf(a), Leaf("number", "1", 0)), 0))):
+        if case.equals(replaced(case.truth.tree, a, joined("+", [_leaf(a), ONE]))):
             yield Finding("off_by_one", f"{a} for {a} - 1")
 
 
@@ -100,9 +100,9 @@ def of_replaced(case: Case) -> Iterator[Finding]:
     """Yield a size that is left out, or taken for another."""
     tree = case.truth.tree
     for a in _names(case):
-        if case.equals(replaced(tree, a, Leaf("number", "1", 0))):
+        if case.equals(replaced(tree, a, ONE)):
             yield Finding("axis_forgotten", a)
-        if case.equals(replaced(tree, a, Node("+", (_leaf(a), Leaf("number", "-1", 0)), 0))):
+        if case.equals(replaced(tree, a, joined("+", [_leaf(a), negated(ONE)]))):
             yield Finding("off_by_one", f"{a} - 1 for {a}")
         for b in case.names:
             if a != b and case.equals(replaced(tree, a, _leaf(b))):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 from symacct.answers.algebra import expression, is_opaque
-from symacct.answers.causes.case import Case, Monomial
+from symacct.answers.causes.case import MOST_TERMS, Case, Monomial
 from symacct.answers.causes.factors import is_gated, of_powers, of_ratio
 from symacct.answers.causes.growth import of_leading
 from symacct.answers.causes.structure import of_limits
@@ -19,7 +19,6 @@ from symacct.expr.poly import join, whole
 from symacct.expr.tree import Leaf, Node, Tree
 
 Term = tuple[Monomial, Number]
-_MOST_TERMS = 60
 _FUNCTIONS = ("ceil", "floor", "sqrt", "log")
 
 
@@ -28,7 +27,7 @@ def of_terms(case: Case) -> Iterator[Finding]:
     if case.answer is None or case.right is None:
         return
     answer, right = terms_of(case.answer), terms_of(case.right)
-    if max(len(answer), len(right)) > _MOST_TERMS or len(right) + len(answer) < 3:
+    if max(len(answer), len(right)) > MOST_TERMS or len(right) + len(answer) < 3:
         return
     surplus = [(m, c) for m, c in answer.items() if right.get(m) != c]
     lacking = [(m, c) for m, c in right.items() if answer.get(m) != c]

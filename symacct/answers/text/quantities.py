@@ -75,8 +75,7 @@ def _product(parts: list[Settled]) -> Settled:
     trees = [p.tree for p in parts if not (p.unit and p.tree == Leaf("number", "1", p.tree.start))]
     unit = " ".join(p.unit for p in parts if p.unit).replace(" 1/", "/")
     per = next((p.per for p in parts if p.per), "")
-    tree = joined("*", trees) if trees else Leaf("number", "1", 0)
-    return Settled(tree, unit, tuple(sorted((n, p) for n, p in dims.items() if p)), per)
+    return Settled(joined("*", trees), unit, tuple(sorted((n, p) for n, p in dims.items() if p)), per)
 
 
 def _sum(tree: Node, parts: list[Settled], *, convert: bool) -> Settled:

@@ -82,7 +82,7 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
         return at + 1
     if word.lower() in PER:
         return _per(tokens, at, out, words)
-    if before is not None and before.kind == "number" and (power := _power_of_ten(token, after, words)):
+    if before is not None and before.kind == "number" and (power := _power_of_ten(tokens, at, words)):
         out[-1] = before._replace(text=scaled(before.text, power), end=token.end)
         return at + 1
     if word in ("x", "X") and not words.is_name(word) and behind and after is not None and after.kind != "sign":
@@ -117,7 +117,8 @@ def _begins_operand(token: Token) -> bool:
     return token.kind == "number" or _opens(token)
 
 
-def _power_of_ten(token: Token, after: Token | None, words: Words) -> int:
+def _power_of_ten(tokens: list[Token], at: int, words: Words) -> int:
+    token, after = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else None
     word = token.text
     if (word not in SUFFIXES and word.lower() not in _SPELLED) or word in words.names.symbols:
         return 0
@@ -127,13 +128,21 @@ def _power_of_ten(token: Token, after: Token | None, words: Words) -> int:
         return 0
     if word in "PEG" and (after is None or unit_of(after.text) is None):
         return 0
-    if word == "B" and (_counts_bytes(words.wanted) or (after is not None and after.text in ("/", "per"))):
+    if word == "B" and after is not None and after.text in ("/", "per"):
+        return 0
+    if word == "B" and _counts_bytes(words.wanted) and not (token.glued and _has_bytes_besides(tokens)):
         return 0
     if word == "B":
         if words.wanted is None and not token.glued:
             return 0
         words.warn("billion", "B is read as 10^9", token)
     return SUFFIXES[word]
+
+
+def _has_bytes_besides(tokens: list[Token]) -> bool:
+    """Whether a product has bytes in it besides a B, which then stands for billions: ``70B * 2 bytes``."""
+    units = [unit_of(t.text) for t in tokens if t.kind == "word" and len(t.text) > 1]
+    return any(_counts_bytes(unit) for unit in units) and not any(t.text in ("+", "-") for t in tokens)
 
 
 def _counts_bytes(unit: Unit | None) -> bool:
