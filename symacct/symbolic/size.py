@@ -14,7 +14,8 @@ from numbers import Integral, Real
 from typing import Any, NoReturn, TypeAlias
 
 from symacct.errors import SizeError, UndefinedSizeError
-from symacct.expr import Expr, Poly, Size, add, divide, sign, whole_denominator
+from symacct.expr import Expr, Poly, Size, add, as_size, divide, sign, whole_denominator
+from symacct.symbolic.builder import caller
 
 State: TypeAlias = Callable[[], Callable[[str], None] | None]
 """Refers to what adds a condition to a graph, as long as that is being built."""
@@ -184,9 +185,6 @@ def unwrap(value: Any) -> Size:
         return value.value
     if type(value) is int or type(value) is Poly:
         return value
-    from symacct.expr import as_size
-    from symacct.symbolic.builder import caller
-
     try:
         return as_size(value, "an axis")
     except SizeError as error:
