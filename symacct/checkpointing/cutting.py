@@ -138,18 +138,11 @@ class Cutting:
         for first, last in spans:
             takes, gives = self._crossing(first, last), self._crossing(last, last)
             if first in self.repeats:
-                own, elsewhere, start = self._turns(self.graph.ops[first])
-                made = [self.owners[i] for i in self.graph.ops[first].outputs]
-                kept = {i for i, there in zip(made, own[-1].stage.keeps_output, strict=False) if there}  # type: ignore[arg-type]
-                shared: Kept = {i: self.terms.memory(i, self.saving) for i in kept if i in self.shared}
-                elsewhere |= shared
-                rest = add((own[-1].stage.residual, *(multiply(-1, size) for size in shared.values())))
-                own = _edge(own, -1, replace(own[-1].stage, residual=rest, keeps_output=flags(gives, kept)))
+                own, elsewhere, start = self._repeat(self.graph.ops[first], gives)
             else:
                 piece = Piece(self.saving, self.graph.ops[first:last], takes, gives, self.shared)
                 run, elsewhere = stage_of(piece, self.terms)
                 own, start = [run._replace(block=run.block and not self.repeats)], run.stage
-            start = replace(own[0].stage, boundary=start.boundary, keeps_input=start.keeps_input)
             stage, more = self._taken(start, takes)
             own = _edge(own, 0, stage)
             runs += own
@@ -158,6 +151,20 @@ class Cutting:
                 alone = sum(run.times for run in own if isinstance(run.times, int))
                 self.conditions += enough_turns(add(run.times for run in own), alone)  # type: ignore[arg-type]
         return runs, outside
+
+    def _repeat(self, op: Op, gives: Sequence[int]) -> tuple[list[Run], Kept, Stage]:
+        """Return the turns of a repeat, of which the last gives these; what of that is shared is none's own.
+
+        The stage is the first as it takes what the graph gives it, not what a turn before it would.
+        """
+        runs, elsewhere, start = self._turns(op)
+        last, made = runs[-1].stage, [self.owners[i] for i in op.outputs]
+        kept = {i for i, there in zip(made, last.keeps_output, strict=False) if there}  # type: ignore[arg-type]
+        shared: Kept = {i: self.terms.memory(i, self.saving) for i in kept if i in self.shared}
+        rest = add((last.residual, *(multiply(-1, size) for size in shared.values())))
+        runs = _edge(runs, -1, replace(last, residual=rest, keeps_output=flags(gives, kept)))
+        first = replace(runs[0].stage, boundary=start.boundary, keeps_input=start.keeps_input)
+        return runs, elsewhere | shared, first
 
     def _crossing(self, place: int, last: int) -> Sequence[int]:
         """Return the memory that crosses before an operation; `last` is the end of the stage there."""
