@@ -156,7 +156,7 @@ class Residuals:
             ["policy", f"{self.policy}: {MEANING[self.policy]}"],
             ["device", f"{self.device}: {DEVICES[self.device]}"],
             ["gradients", self.gradients],
-            ["not counted", f"{len(self.rows) - len(kept_rows)} parameters, which are there anyway"],
+            ["not counted", f"parameters that are kept too ({len(self.rows) - len(kept_rows)}): they are there anyway"],
             *(["condition", str(c)] for c in self.conditions),
         ]
         title = f"kept for the backward pass of {self.account.title}"
