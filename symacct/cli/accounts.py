@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -38,10 +38,10 @@ WrtNames: TypeAlias = Annotated[
 ]
 
 
-def counted(pattern: str, sizes: list[str] | None, dtype: str, **options: Any) -> Account:
+def counted(what: str, sizes: Mapping[str, Any], dtype: str, **options: Any) -> Account:
     """Return the account of a pattern or of a file."""
-    account: Callable[..., Account] = account_of_file if is_file(pattern) else account_of
-    return account(pattern, sizes=read_sizes(sizes), dtype=read_dtype(dtype), **options)
+    account: Callable[..., Account] = account_of_file if is_file(what) else account_of
+    return account(what, sizes=sizes, dtype=read_dtype(dtype), **options)
 
 
 def names_of(pattern: str, notation: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def account(
         msg = "--backward is of one pass, --training of both; ask for one of them"
         raise ConventionError(msg)
     how = {"convention": convention, "traffic": traffic, "order": order, "notation": notation}
-    found = counted(pattern, sizes, dtype, layout=layout, fuse=fuse, **how)
+    found = counted(pattern, read_sizes(sizes), dtype, layout=layout, fuse=fuse, **how)
     if training:
         step = found.training(wrt)
         emit(lambda: _with_rule(step), step.to_json, step.latex, as_json=json, as_latex=latex)
@@ -116,5 +116,5 @@ def residuals(
     json: Json = False,
 ) -> None:
     """Print what is kept from the forward pass for the backward one, tensor by tensor, with its bytes."""
-    kept = counted(pattern, sizes, dtype).residuals(policy, wrt=wrt, device=device)
+    kept = counted(pattern, read_sizes(sizes), dtype).residuals(policy, wrt=wrt, device=device)
     emit(lambda: str(kept), kept.to_json, None, as_json=json, as_latex=False)

@@ -64,16 +64,8 @@ def solve(
     json: Json = False,
 ) -> None:
     """Print from which size on a total reaches a value: a closed form, and whole sizes where it is the only unknown."""
-    account = counted(
-        what,
-        sizes,
-        dtype,
-        convention=convention,
-        traffic=traffic,
-        order=order,
-        layout=layout,
-        fuse=fuse,
-    )
+    how = {"convention": convention, "traffic": traffic, "order": order, "layout": layout, "fuse": fuse}
+    account = counted(what, read_sizes(sizes), dtype, **how)
     found = account.solve(axis, **read_values([reach]))
     emit(lambda: str(found), lambda: _solution_json(found), as_json=json)
 
@@ -110,16 +102,8 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Print operations, bytes and intensity at many sizes: all combinations of the numbers that are given."""
-    account = counted(
-        what,
-        None,
-        dtype,
-        convention=convention,
-        traffic=traffic,
-        order=order,
-        layout=layout,
-        fuse=fuse,
-    )
+    how = {"convention": convention, "traffic": traffic, "order": order, "layout": layout, "fuse": fuse}
+    account = counted(what, {}, dtype, **how)
     lists = {name: _numbers(name, text) for name, text in read_sizes(values).items()}
     points = account.sweep(sizes=lists, zip=pairs, exact=True)
     rows = _rows(points)

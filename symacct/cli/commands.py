@@ -221,7 +221,7 @@ def compare(
     names = [names_of(what, notation) for what in (first, second)]
     given = collect_sizes(read_sizes(sizes), {}, tuple(dict.fromkeys([n for own in names for n in own])))
     a, b = (
-        counted(what, [f"{n}={size}" for n, size in given.items() if n in own], dtype, **how)
+        counted(what, {n: size for n, size in given.items() if n in own}, dtype, **how)
         for what, own in zip((first, second), names, strict=True)
     )
     found = compare_accounts(a, b, of)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from symacct.accounting import Account
-from symacct.api import account as account_of
+from symacct.cli.accounts import counted
 from symacct.cli.options import ConventionName, DtypeNames, FuseName, Json, SizeWords, WhatWord, examples
 from symacct.cli.output import emit
-from symacct.cli.words import is_file, read_dtype, read_sizes
+from symacct.cli.words import is_file, read_sizes
 from symacct.errors import ConventionError, SizeError
-from symacct.worked import account_of_file
 
 timed = typer.Typer(rich_markup_mode=None)
 
@@ -36,17 +34,15 @@ UnitCount: TypeAlias = Annotated[
 PlotPath: TypeAlias = Annotated[str | None, typer.Option("--plot", help="Draw it: a .svg, .png or .pdf file.")]
 
 
-def _account(what: str, sizes: dict[str, str], **options: str) -> tuple[Account, dict[str, str]]:
+def _account(what: str, sizes: dict[str, str], dtype: str, **options: str) -> tuple[Account, dict[str, str]]:
     """Return the account and numbers for its sizes: none where some are no numbers, and are put into it."""
-    options["dtype"] = read_dtype(options["dtype"])  # type: ignore[assignment]
-    if not is_file(what) and options.pop("fuse") != "none":
+    if not is_file(what) and options["fuse"] != "none":
         msg = "--fuse is of a file; a pattern is one operation, or steps that do not share kernels"
         raise ConventionError(msg)
-    account: Callable[..., Account] = account_of_file if is_file(what) else account_of
-    counted = account(what, **options)
-    if set(sizes) == set(counted.names) and all(size.isdecimal() for size in sizes.values()):
-        return counted, sizes
-    return (account(what, sizes=sizes, **options), {}) if sizes else (counted, {})
+    account = counted(what, {}, dtype, **options)
+    if set(sizes) == set(account.names) and all(size.isdecimal() for size in sizes.values()):
+        return account, sizes
+    return (counted(what, sizes, dtype, **options), {}) if sizes else (account, {})
 
 
 def _step(forward: Account, *, training: bool, recompute: bool) -> tuple[Account, Account | None]:
@@ -107,9 +103,9 @@ def roofline(
     json: Json = False,
 ) -> None:
     """Print what bounds each operation on a device: formulas, and with a number for every size the times."""
-    counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
-    roof = counted.roofline(device, compute=compute, engines=engines, launch=launch, tile=_tile(tile), units=units)
-    answer = roof.at(sizes=given) if given or not counted.names or plot else roof
+    account, given = _account(what, read_sizes(sizes), dtype, convention=convention, fuse=fuse)
+    roof = account.roofline(device, compute=compute, engines=engines, launch=launch, tile=_tile(tile), units=units)
+    answer = roof.at(sizes=given) if given or not account.names or plot else roof
     notes = _drawn(plot, answer, of)
     emit(lambda: str(answer), answer.to_json, as_json=json, notes=notes)
 
@@ -147,8 +143,8 @@ def waterfall(
     json: Json = False,
 ) -> None:
     """Print why a run does not reach the peak: products at the peak, what each loss adds, the MFU that is left."""
-    counted, given = _account(what, read_sizes(sizes), convention=convention, dtype=dtype, fuse=fuse)
-    step, again = _step(counted, training=training, recompute=recompute)
+    forward, given = _account(what, read_sizes(sizes), dtype, convention=convention, fuse=fuse)
+    step, again = _step(forward, training=training, recompute=recompute)
     options: dict[str, Any] = {"compute": compute, "engines": engines, "launch": launch, "units": units}
     options |= {"overlap": overlap, "communication": communication, "recompute": again}
     fall = step.mfu_bound(device, tile=_tile(tile), sizes=given, **options)
@@ -183,14 +179,14 @@ def regimes(
     """Print which term is the largest along one size, or in the plane of two, and the borders as formulas."""
     axes = [name.strip() for name in over.split(",")]
     given = read_sizes(sizes)
-    counted, _ = _account(what, {}, convention=convention, dtype=dtype, fuse=fuse)
+    account, _ = _account(what, {}, dtype, convention=convention, fuse=fuse)
     if device is None:
-        found = counted.regimes(*axes, of=of, by=by, sizes=given)
+        found = account.regimes(*axes, of=of, by=by, sizes=given)
     elif by is not None or of != "bytes":
         msg = "--of and --by choose terms; with a device the terms are what bounds the time"
         raise ConventionError(msg)
     else:
-        found = counted.roofline(device, engines=engines).regimes(*axes, sizes=given)
+        found = account.roofline(device, engines=engines).regimes(*axes, sizes=given)
     emit(lambda: str(found), found.to_json, as_json=json, notes=_drawn(plot, found))
 
 

@@ -203,7 +203,7 @@ class StudentFunction:
         return self._of(asked, unpacked)
 
     def count(self, arguments: Mapping[str, int], inputs: Mapping[str, Any]) -> dict[str, int]:
-        """Return what the module that it makes executes: see `student_process.count_module`."""
+        """Return what the module that it makes executes: see `products.count_module`."""
         asked = {"ask": "count", "function": self.name, "arguments": dict(arguments), "inputs": dict(inputs)}
         return self._of(asked, lambda told: {name: int(told[name]) for name in ("matmul_flops", "params")})
 

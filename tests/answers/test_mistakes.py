@@ -107,11 +107,6 @@ def test_a_wrong_number_gets_its_code_first(answer, truth, unit, code):
     assert verdict.mistakes[0] == code
 
 
-def test_growth_in_an_order_question():
-    verdict = sa.check("O(L)", "sqrt(L)", "L", "order")
-    assert verdict.findings[0] == Finding("wrong_growth", "L, not sqrt(L)")
-
-
 def test_every_code_has_a_sentence_in_both_languages():
     for code, text in MISTAKES.items():
         for lang in ("en", "zh"):
@@ -123,9 +118,32 @@ def test_every_code_has_a_sentence_in_both_languages():
         assert not re.search(r"[\u4e00-\u9fff]", text.en)
 
 
-def test_codes_that_are_found_are_published():
-    codes = {w[4] for w in WRONG} | {n[3] for n in NUMBERS}
-    assert codes <= set(MISTAKES)
+OTHERS = [
+    # answer, truth, options, a mistake that is found
+    ("O(L)", "sqrt(L)", {"mode": "order"}, ("wrong_growth", "L, not sqrt(L)")),
+    ("L < 887", "L > 887", {}, ("wrong_direction", "")),
+    ("V", "4*D", {"mode": "numeric", "at": {"D": 2}, "symbols": "D L V"}, ("formula_for_number", "V")),
+    ("L/2", "2*sqrt(L)", {"at": {"L": 16}}, ("coincidence", "")),
+    (
+        "N_TP*N_DP",
+        "N",
+        {"symbols": {"N": "devices"}},
+        ("symbol_with_two_meanings", "N_TP and N_DP would both be N (devices)"),
+    ),
+    (r"\frac{2n-1}{4n+2} \to \frac13", "(2*n-1)/(4*n+2)", {}, ("wrong_limit", "")),
+    ("3*D*V + L", "2*D + L", {"symbols": "D L V"}, ("wrong_term", "3*D*V for 2*D")),
+]
+
+
+@pytest.mark.parametrize(("answer", "truth", "options", "found"), OTHERS)
+def test_a_mistake_in_another_mode(answer, truth, options, found):
+    verdict = sa.check(answer, truth, **options)
+    assert not verdict.correct
+    assert Finding(*found) in verdict.findings
+
+
+def test_every_published_code_is_that_of_a_case():
+    assert {w[4] for w in WRONG} | {n[3] for n in NUMBERS} | {o[3][0] for o in OTHERS} == set(MISTAKES)
 
 
 def test_a_verdict_in_sentences():

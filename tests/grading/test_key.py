@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -124,7 +125,7 @@ def test_a_truth_may_be_a_graph(tmp_path: Path) -> None:
 
     (tmp_path / "mlp.py").write_text(MLP.read_text(encoding="utf-8"), encoding="utf-8")
     saved = sa.account("b d, d k -> b k").graph.to_json()
-    (tmp_path / "saved.json").write_text(__import__("json").dumps(saved), encoding="utf-8")
+    (tmp_path / "saved.json").write_text(json.dumps(saved), encoding="utf-8")
     (tmp_path / "key.toml").write_text(
         """
         [[question]]

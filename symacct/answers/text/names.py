@@ -62,12 +62,25 @@ class Names:
         if len(key) > 1:
             brief = ALIAS if len(word) > 2 or word.isupper() else PRODUCT  # bs is b*s before it is the batch size
             for table, cost in ((self.said, ALIAS), (self.folded, CASE), (self.aliases, brief)):
-                if found := _one(table.get(key)):
-                    return self._alias(word, found, cost)
-                if len(set(table.get(key, ()))) > 1:
-                    return self._two(word, table[key])
+                if meant := self._meant(word, table.get(key, ()), cost):
+                    return meant
             return self._subscripted(word)
-        return self._letter(word)
+        for table, k, cost in (
+            (self.folded, key, CASE),
+            (self.letters, word, LETTER),
+            (self.said, key, CASE),
+            (self.aliases, key, ALIAS),
+        ):
+            if meant := self._meant(word, table.get(k, ()), cost):
+                return meant
+        return None
+
+    def _meant(self, word: str, found: Iterable[str], cost: int) -> Piece | None:
+        """Return the symbol that a word stands for, or that it may stand for two; nothing where there is none."""
+        unique = list(dict.fromkeys(found))
+        if len(unique) > 1:
+            return self._two(word, unique)
+        return self._alias(word, unique[0], cost) if unique else None
 
     def _alias(self, word: str, found: str, cost: int) -> Piece:
         meaning = self.symbols[found]
@@ -76,22 +89,8 @@ class Names:
         )
 
     def _two(self, word: str, found: Iterable[str]) -> Piece:
-        both = " or ".join(f"{n} ({self.symbols[n]})" for n in dict.fromkeys(found))
+        both = " or ".join(f"{n} ({self.symbols[n]})" for n in found)
         return Piece("two", word, 0, len(word), UNKNOWN, f"{word} may be {both}")
-
-    def _letter(self, letter: str) -> Piece | None:
-        for table, cost in ((self.folded, CASE), (self.letters, LETTER), (self.said, CASE), (self.aliases, ALIAS)):
-            found = table.get(fold(letter) if table is not self.letters else letter, [])
-            if table is self.letters:
-                found = [f for f in found if f not in self._taken(letter)]
-            if len(set(found)) == 1:
-                return self._alias(letter, found[0], cost)
-            if len(set(found)) > 1:
-                return self._two(letter, found)
-        return None
-
-    def _taken(self, letter: str) -> set[str]:
-        return {letter} & set(self.symbols)
 
     def _subscripted(self, word: str) -> Piece | None:
         """Read ``N_DP`` as N, unless that subscript makes it the name of something else, such as ``D_FF``."""
@@ -133,14 +132,10 @@ class Names:
             return (Piece("unknown", word, 0, len(word), UNKNOWN),)
         return parts
 
-    def other(self, word: str) -> tuple[Piece, ...]:
-        """Return a second way to read a word that was cut, or nothing: ``BW`` is B*W, but also bandwidth."""
-        if len(word) < 2 or word in self.symbols:
-            return ()
-        whole, main = self.whole(word), self.cut(word)
-        if len(main) > 1 and whole and whole.kind == "name":
-            return (whole,)
-        return ()
+    def other(self, word: str) -> Piece | None:
+        """Return the symbol that a word which was cut may also be: ``BW`` is B*W, but also bandwidth."""
+        whole = self.whole(word)
+        return whole if len(self.cut(word)) > 1 and whole and whole.kind == "name" else None
 
     def _cheapest(self, word: str) -> tuple[Piece, ...]:
         """Dynamic programming over the places of a word."""

@@ -205,11 +205,7 @@ class _Lexer:
         if sign == "⇒":
             self._emit("word", "thus", found.start(), found.end())
             return found.end()
-        if sign in "([{":
-            opener = self.out[-1] if self.out else None
-            self.calls.append(opener is not None and opener.text in CALLS)
-        elif sign in ")]}" and self.calls:
-            self.calls.pop()
+        self._track(sign)
         self._emit("sign", sign, found.start(), found.end())
         return found.end()
 
@@ -226,8 +222,9 @@ class _Lexer:
             self._emit("word", WORDS.get(name, name), at, stop)
             return self._subscript(stop, end)
         if name in SIGNS or name in FRACTIONS:
-            self._emit("sign", SIGNS.get(name, "frac"), at, stop)
-            self._track(SIGNS.get(name, ""))
+            sign = SIGNS.get(name, "frac")
+            self._track(sign)
+            self._emit("sign", sign, at, stop)
         elif name in SPACES:
             self.glued = False
         elif name in ("begin", "end") and (environment := _ENVIRONMENT.match(self.text, stop, end)):
@@ -241,9 +238,10 @@ class _Lexer:
         return stop + dot
 
     def _track(self, sign: str) -> None:
-        if sign == "(":
-            self.calls.append(bool(len(self.out) > 1 and self.out[-2].text in CALLS))
-        elif sign == ")" and self.calls:
+        """Keep whether a parenthesis that opens is that of a call, in which a comma parts arguments."""
+        if sign in "([{":
+            self.calls.append(bool(self.out) and self.out[-1].text in CALLS)
+        elif sign in ")]}" and self.calls:
             self.calls.pop()
 
     def _subscript(self, stop: int, end: int) -> int:

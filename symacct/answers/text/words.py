@@ -198,9 +198,9 @@ def _names(token: Token, words: Words) -> list[Token]:
     """Return a word as the symbols it is made of; guesses are warned of."""
     word = token.text
     other = words.names.other(word)
-    pieces = other if words.whole and other else words.names.cut(word)
+    pieces = (other,) if words.whole and other else words.names.cut(word)
     if other:
-        one, product = other[0].name, " * ".join(p.name for p in words.names.cut(word))
+        one, product = other.name, " * ".join(p.name for p in words.names.cut(word))
         what = f"{word} is read as the product {product}; it may also mean {one} ({words.names.symbols[one]})"
         words.warn("two_readings", what, token)
     if len(pieces) == 1 and pieces[0].kind == "unknown" and not _is_symbol_like(word):
