@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 import symacct as sa
+from symacct.accounting import Formats
 from symacct.backward import joint
-from symacct.dtypes import Policy
+from symacct.dtypes import Policy, as_format
 from symacct.expr import evaluate
 from symacct.graph import Graph
 from symacct.memory.candidates import Walks, undominated
@@ -45,8 +46,12 @@ def training_of(graph: str) -> Any:
 
 def walks_of(graph: Graph) -> Walks:
     """As `graph.run` frees: inputs too, all in fp32."""
-    storages = Storages(Step(graph, {}, (), FP32, None, ""))
+    storages = storages_of(graph)
     return Walks(graph, storages.given, storages.measure)
+
+
+def storages_of(graph: Graph) -> Storages:
+    return Storages(Step(graph, {}, (), FP32, None, "", Formats(as_format("fp32"))))
 
 
 @cache
@@ -59,7 +64,7 @@ def peak_of(graph: Graph, walks: Walks, sizes: Mapping[str, int]) -> int:
     """The most that is alive: from the forms, or written out where a repeat has too few turns for them."""
     few = {n: int(evaluate(n, sizes)) for n in walks.free if evaluate(n, sizes) < walks.few[n]}
     if few:
-        storages = Storages(Step(graph, {}, (), FP32, None, ""))
+        storages = storages_of(graph)
         walks = Walks(graph, storages.given, storages.measure, turns=few)
     return max(int(evaluate(moment.bytes, sizes)) for moment in undominated(walks.moments()))
 
