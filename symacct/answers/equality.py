@@ -23,6 +23,7 @@ FEWEST = 6
 MOST_DIVISORS = 8
 """Sums below fractions that are multiplied out; of more, numbers decide."""
 MOST_ROUNDING = Fraction(15, 1000)
+"""How far a formula may be off by its rounded decimals, relatively."""
 
 
 class Equality(NamedTuple):

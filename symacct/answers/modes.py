@@ -163,8 +163,7 @@ def _large(names: Iterable[str], growing: Iterable[str]) -> dict[str, int]:
     return {n: p * 10**9 if n in grows else p for n, p in zip(names, primes, strict=False)}
 
 
-def _order(tree: Tree, reading: Reading, question: Question) -> Verdict:
-    del reading
+def _order(tree: Tree, _: Reading, question: Question) -> Verdict:
     if same_order(tree, question.truth.tree, question.names, question.var):
         return Verdict(correct=True, proof="limit")
     try:

@@ -22,7 +22,7 @@ from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
 
 SHARE = (("share", 1),)
-MOST_ROUNDED = Fraction(1, 20)
+MOST_APART = Fraction(1, 20)
 """How far a number may be from what it is said to be about."""
 _DIVISIONS = ("ambiguous_division", "missing_parentheses")
 
@@ -133,7 +133,7 @@ def _is_far(exact: Reading, rounded: Reading) -> bool:
         return bool(names_in(rounded.tree))
     if exact.dims != rounded.dims:
         return False
-    return not close(evaluate(rounded.tree, {}), evaluate(exact.tree, {}), MOST_ROUNDED)
+    return not close(evaluate(rounded.tree, {}), evaluate(exact.tree, {}), MOST_APART)
 
 
 def _may_divide_sides(source: _Source) -> bool:
