@@ -152,7 +152,7 @@ def real_windows(x: Slide) -> Expr | None:
     if x.padding == 0 and not x.hangs:
         return x.windows
     last = multiply(x.kernel - 1, x.dilation)
-    if not at_most(x.dilation, x.n) and x.kernel != 1 and not isinstance(x.n, Poly):
+    if not at_most(x.dilation, x.n) and not isinstance(x.n, Poly):
         return _windows_one_by_one(x)
     if at_most(x.padding, last) or isinstance(add((last, -x.padding)), Poly):
         return x.windows
