@@ -27,6 +27,20 @@ SENTENCES: Sentences = (
     ("{0} only looks like a Latin letter", "{0} 只是看上去像拉丁字母"),
     ("{0} says what it is not", "{0} 说的是不是什么，而非是什么"),
     ("there are two answers here; give the one that is asked for", "这里有两个答案，请只写题目所问的那个"),
+    ("the arrow leads to another answer; give one answer", "箭头指向了另一个答案，请只写一个"),
+    ("the two sides differ; give one answer", "等号两边不相等，请只写一个答案"),
+    (
+        "{0}(...) only says that it grows more slowly than that; write O(...) for the order",
+        "{0}(...) 只说明增长得更慢，请写 O(...)",
+    ),
+    (
+        "{0}(...) only says that it grows at least like that; write O(...) for the order",
+        "{0}(...) 只是增长的下界，请写 O(...)",
+    ),
+    (
+        "a tilde over O leaves logarithms open; write O(...) with them, or without if there are none",
+        "带波浪号的 O 略去了对数因子，请用 O(...) 写全",
+    ),
     ("write this fraction with a slash", "请用斜线写这个分数"),
     ("did not expect {0} here", "此处不应出现 {0}"),
     (

@@ -92,4 +92,4 @@ def _settles(ratios: list[Fraction]) -> bool:
     if any(r <= 0 for r in ratios):
         return False
     changes = [abs(b / a - 1) for a, b in pairwise(ratios)]
-    return changes[-1] < _ORDER_BAND and changes[-1] <= changes[0] + Fraction(1, 1000)
+    return changes[-1] < _ORDER_BAND and changes[-1] <= max(changes[0], _CLOSE)

@@ -13,8 +13,9 @@ from symacct.answers.truth import Truth, seem_flops
 from symacct.answers.types import Finding, Reading, Warned
 from symacct.errors import one_of
 from symacct.expr import terms_of
-from symacct.expr.tree import Leaf, Tree
+from symacct.expr.tree import Leaf, Node, Tree
 
+_BOUNDS = {"ceil": ">", "floor": "<"}
 Dims = tuple[tuple[str, int], ...]
 
 
@@ -33,6 +34,8 @@ def meant_by(reading: Reading, truth: Truth) -> Meant:
     if two := next((w for w in reading.warnings if w.code == "two_meanings"), None):
         return Meant(reading.tree, (), (Finding("symbol_with_two_meanings", two.text),))
     wanted = read_unit(truth.unit)
+    if _is_bound(reading, truth):
+        return Meant(reading.tree, (), (Finding("bound_for_value", reading.text.strip()),))
     if reading.unknown:
         if (coefficient := _coefficient(reading, wanted, truth)) is not None:
             return coefficient
@@ -40,6 +43,16 @@ def meant_by(reading: Reading, truth: Truth) -> Meant:
     if finding := _unit_mismatch(reading, wanted, truth):
         return Meant(reading.tree, (), (finding,))
     return _per_noun(reading, wanted, truth)
+
+
+def _is_bound(reading: Reading, truth: Truth) -> bool:
+    """Whether an answer is a bound on what is asked for; a threshold of sizes is one: ``N < 1 + BW/C``."""
+    if not reading.relation or truth.relation:
+        return False
+    if isinstance(truth.tree, Node) and _BOUNDS.get(truth.tree.operator) == reading.relation:
+        return False  # at least 3 devices is ceil(2.4) of them
+    unit = read_unit(truth.unit)
+    return reading.bare_bound or len(reading.dims) == 1 or (unit is not None and len(unit.dims) == 1)
 
 
 def _coefficient(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant | None:

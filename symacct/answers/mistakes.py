@@ -32,6 +32,10 @@ MISTAKES: dict[str, Sentence] = {
     ),
     "formula_for_number": Sentence("A number is asked for; {about} is left open.", "题目要求数值，{about} 未代入。"),
     "order_for_exact": Sentence("Only the order of growth was given.", "只给出了增长阶（大 O），题目要求精确形式。"),
+    "remainder_left_open": Sentence(
+        "{about} is left open; the exact form was asked for.", "留下了 {about} 未写出；题目要求精确形式。"
+    ),
+    "bound_for_value": Sentence("A bound is not the value: {about}.", "给出的是界限，不是值：{about}。"),
     "wrong_direction": Sentence("The inequality points the wrong way.", "不等号方向相反。"),
     "wrong_limit": Sentence("The exact form is right, the limit behind it is not.", "精确式正确，但给出的极限不对。"),
     # a constant factor

@@ -15,6 +15,7 @@ from symacct.answers.evaluate import TooLargeError, close, evaluate
 from symacct.answers.limits import same_limit, same_order
 from symacct.answers.points import generic, small
 from symacct.answers.question import Question
+from symacct.answers.text.printing import written
 from symacct.answers.trees import ONE, joined, names_in, negated
 from symacct.answers.types import Counterexample, Finding, Reading, Verdict, Warned
 from symacct.errors import one_of
@@ -51,7 +52,11 @@ def _wrong(tree: Tree, question: Question, shown: Counterexample | None, *first:
 
 def _exact(tree: Tree, reading: Reading, question: Question) -> Verdict:
     truth, names = question.truth.tree, question.names
-    if reading.mode == "order" or reading.remainder:
+    if reading.remainder:
+        about = f"O({written(reading.remainder)})"
+        shown = counterexample(tree, truth, names)
+        return Verdict(correct=False, counterexample=shown, findings=(Finding("remainder_left_open", about),))
+    if reading.mode == "order":
         return _order_given(tree, question)
     if reading.relation and question.truth.relation and reading.relation != question.truth.relation:
         return Verdict(correct=False, counterexample=_beyond(question, reading), findings=(Finding("wrong_direction"),))

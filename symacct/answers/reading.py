@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from symacct.answers.chains import refuse_unequal
 from symacct.answers.evaluate import close, evaluate
 from symacct.answers.text.grammar import Reach, parse
 from symacct.answers.text.names import Names, names_for
@@ -155,6 +156,8 @@ def _read(source: _Source, way: _Way) -> Reading:
     trees = _trees(statement.formulas, words, way)
     if statement.is_cases:
         trees = [("", Node("if", tuple(tree for _, tree in trees), 0))]
+    if not statement.condition:
+        refuse_unequal(trees, names)
     relation, tree, limit = _judged(trees, names, last=way.last)
     if statement.flipped:
         relation = FLIPPED.get(relation, relation)
@@ -177,6 +180,7 @@ def _read(source: _Source, way: _Way) -> Reading:
         tree=settled.tree,
         dims=settled.dims,
         per=settled.per,
+        bare_bound=statement.bare,
         limit=limit,
         remainder=remainder,
     )

@@ -48,6 +48,8 @@ class Reading:
         The parsed expression.
     dims, per
         The dimensions of the unit, such as ``(("byte", 1),)``, and the noun it is counted by (``"param"``).
+    bare_bound
+        Whether it is a bound on nothing that is named: ``at most 144``.
     limit
         What it tends to, where the answer says so: ``(2n-1)/(4n+2) → 1/2``.
     remainder
@@ -65,6 +67,7 @@ class Reading:
     tree: Tree = field(default=ZERO, repr=False, compare=False)
     dims: tuple[tuple[str, int], ...] = field(default=(), repr=False, compare=False)
     per: str = field(default="", repr=False, compare=False)
+    bare_bound: bool = field(default=False, repr=False, compare=False)
     limit: Tree | None = field(default=None, repr=False, compare=False)
     remainder: Tree | None = field(default=None, repr=False, compare=False)
 

@@ -63,6 +63,8 @@ WRONG = [
     ("B*X", "2*B", "B", "", "unknown_symbol", "X"),
     ("12", "2*B", "B", "", "number_for_formula", ""),
     ("O(B)", "2*B", "B", "", "order_for_exact", ""),
+    ("2*B + O(1)", "2*B + 3", "B", "", "remainder_left_open", "O(1)"),
+    ("< 2*B", "2*B", "B", "", "bound_for_value", "< 2*B"),
     ("2*B GB", "2*B", "B", "FLOPs", "wrong_unit", "GB, not FLOPs"),
     ("2*(B", "2*B", "B", "", "unreadable", ""),
     ("exp(B)*D", "2*B", "B", "", "unknown_symbol", "exp"),

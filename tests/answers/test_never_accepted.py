@@ -45,7 +45,12 @@ FORMULAS = [  # (answer, truth)
     ("n but d", "n"),
     ("n is not greater than 885", "n > 885"),
     ("n > 884", "n > 885"),
+    ("2n = 4n", "2*n"),
+    ("4n = 2n", "2*n"),
+    ("~~2n~~ 4n", "2*n"),
 ]
+BOUNDS = ("<144", ">144", "≤144", "> 144 days", "at most 144", "more than 144", "up to 144 days", "T < 144 days")
+ORDERS = ("o(√L)", "Õ(√L)", "O\u0303(√L)", "Ω(√L)", r"\Omega(\sqrt L)", r"\tilde O(\sqrt L)", "L^0.49999", "L^0.501")
 NUMBERS = [  # (answer, truth, unit)
     ("16 TFLOP/s", "16e12", "FLOPs"),
     ("16 TFLOPs per second", "16e12", "FLOPs"),
@@ -105,3 +110,37 @@ def test_a_growth_that_is_another(answer, truth, mode):
 )
 def test_what_is_right_everywhere_stays_right(answer, truth):
     assert sa.check(answer, truth, "a b n").correct
+
+
+@pytest.mark.parametrize("text", BOUNDS)
+def test_a_bound_is_not_the_value(text):
+    assert sa.check(text, "144", unit="days", mode="numeric").mistakes == ("bound_for_value",)
+
+
+def test_a_least_count_is_rounded_up_and_a_largest_down():
+    options = {"at": {"n": 5}, "mode": "numeric"}
+    assert sa.check("at least 3", "ceil(n/2)", **options).correct
+    assert sa.check("at most 2", "floor(n/2)", **options).correct
+    assert sa.check("at most 3", "ceil(n/2)", **options).mistakes == ("bound_for_value",)
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_another_claim_is_not_the_order(text):
+    assert not sa.check(text, "sqrt(L)", mode="order").correct
+
+
+@pytest.mark.parametrize("text", ["O(√L)", "Θ(L^{1/2})", "3√L + 7", "L^0.5", "sqrt(L) + log(L)"])
+def test_the_order_is_right_in_other_words(text):
+    assert sa.check(text, "sqrt(L)", mode="order").correct
+
+
+@pytest.mark.parametrize("text", ["2.68 GB → 1.34 GB", "1.34 -> 2.68 GB", "1.34 GB ≈ 2.68 GB", "1.34 GB = 2.68 GB"])
+def test_two_numbers_are_two_answers(text):
+    for truth in ("1.34", "2.68"):
+        verdict = sa.check(text, truth, mode="numeric", unit="GB")
+        assert not verdict.correct
+
+
+def test_what_is_struck_through_is_no_answer():
+    assert sa.check("~~10.28~~ 3.43", "3.43", mode="numeric").correct
+    assert not sa.check("~~3.43~~ 10.28", "3.43", mode="numeric").correct

@@ -38,7 +38,8 @@ SIGNS: dict[str, str] = {
 }
 WORDS: dict[str, str] = {
     **{f: f for f in ("min", "max", "log", "ln", "lg", "ceil", "floor")},
-    **dict.fromkeys(["Theta", "Omega", "BigO", "bigO"], "O"),
+    **dict.fromkeys(["Theta", "BigO", "bigO"], "O"),
+    "Omega": "Ω",
     **dict.fromkeys(["implies", "Rightarrow", "Longrightarrow", "therefore"], "thus"),
     "mu": "μ",
 }

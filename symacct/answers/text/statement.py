@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from symacct.answers.text.comments import without_comments
+from symacct.answers.text.han import spread_han
 from symacct.answers.text.names import Names
 from symacct.answers.text.sentences import CLOSES, OPENS, concluded, written_out
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.vocabulary import APPROXIMATE, CONDITIONS, FUNCTIONS, ORDERS
-from symacct.answers.text.words import spread_han
 from symacct.errors import AnswerError, caret
 
 Segment = tuple[str, list[Token]]
@@ -33,6 +33,8 @@ class Statement:
     passed: list[Token] = field(default_factory=list)
     """What was passed over: comments, and conditions that say nothing about a name."""
     approximate: bool = False
+    bare: bool = False
+    """Whether it is a bound on nothing that is named, as ``at most 144``."""
     flipped: bool = False
     """Whether the name stands behind the formula, as in ``1 + BW/C > N``."""
     is_cases: bool = False
@@ -100,6 +102,7 @@ def _unlabelled(segments: list[Segment], out: Statement) -> list[Segment]:
     """Take off what is before the first formula: labels, and marks of approximation."""
     while len(segments) > 1 and not segments[0][1]:
         out.approximate |= segments[0][0] in ("≈", "→") or segments[1][0] in ("≈", "→")
+        out.bare |= segments[1][0] in "<>"
         segments = [(segments[1][0] if segments[1][0] in "<>" else "", segments[1][1]), *segments[2:]]
     while len(segments) > 1 and _is_label(segments[0][1]):
         out.approximate |= segments[1][0] == "≈"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from symacct.answers.text.characters import Clean, clean
+from symacct.answers.text.characters import NO_LOGARITHMS, Clean, clean
 from symacct.answers.text.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
 from symacct.answers.text.lists import listed
 from symacct.answers.text.units import unit_of
@@ -38,6 +38,8 @@ _ATTRIBUTE = re.compile(
 )
 _WORD = re.compile(r"[A-Za-zΑ-ωμ](?:[A-Za-z0-9Α-ωμ]|\\?_+(?=[A-Za-z0-9Α-ωμ]))*")
 _THAT_IS = re.compile(r"i\.\s?e\.")
+_TILDE_O = re.compile(r"\\(?:wide)?tilde\s*\{?\s*(?:\\mathcal\s*\{?\s*)?O\b")
+_STRUCK = re.compile(r"~~(?=\S).+?(?<=\S)~~")
 _BOLD = re.compile(r"(?<![^\s(:])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![^\s).,;:])")
 _ENVIRONMENT = re.compile(r"\s*\{[A-Za-z]+\*?\}")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
@@ -62,8 +64,11 @@ def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:
 
     """
     cleaned = clean(text)
-    plain = _BOLD.sub(r"  \1  ", cleaned.text)
+    kept = _STRUCK.sub(lambda struck: " " * len(struck[0]), cleaned.text)
+    plain = _BOLD.sub(r"  \1  ", kept)
     lexer = _Lexer(text, cleaned._replace(text=plain))
+    if tilde := _TILDE_O.search(plain):
+        raise lexer.refuse(tilde.start(), NO_LOGARITHMS)
     lexer.run(*_undecorated(plain))
     return _folded(lexer.out), (*cleaned.warnings, *lexer.warnings)
 
@@ -94,7 +99,7 @@ def _undecorated(text: str) -> tuple[int, int]:
     comment = text.find(" #")
     end = len(text) if comment < 0 or "\\" in text else comment
     start = 0
-    while start < end and text[start] in " >#":
+    while start < end and text[start] in " #":
         start += 1
     while end > start and text[end - 1] in " .,;?":
         end -= 1

@@ -29,12 +29,14 @@ FUNCTIONS: dict[str, str] = {
     "float": "same",
 }
 ORDERS = frozenset(["O", "Θ", "Ω", "Theta", "Omega", "o", "θ", "bigO"])
+ONE_SIDED = {"o": "grows more slowly than that", "Ω": "grows at least like that", "Omega": "grows at least like that"}
+"""Of those, the ones that say less than an order."""
 PROSE = frozenset(
     listed("""a an the is are about approximately approx roughly around circa ca of total overall answer ans final
     return memory compute cost space growth complexity asymptotically exactly
     result equals equal so thus hence therefore overall altogether that this have get obtain
     we you need needs require requires gives
-    it in all only just dense constant least most exactly at up to
+    it in all only just dense constant exactly to
     约 大约 大概 约为 约等于 等于 为 是 共 总共 总计 一共 答案 答 的 结果 故 所以 得 则 左右 即""")
 )
 CONDITIONS = frozenset(listed("when if for where with as assuming given provided since because 当 若 如果 其中 因为"))
@@ -67,10 +69,18 @@ SPOKEN: dict[tuple[str, ...], str] = {
         ("√", "square root of, the square root of"),
         ("2 *", "twice, double"),
         ("0.5 *", "half of"),
-        (">", "at least, exceeds, more than, greater than, larger than, is at least, is more than, is greater than"),
+        (
+            ">",
+            "at least, exceeds, more than, greater than, larger than, is at least, is more than, is greater than",
+        ),
         (">", "must exceed, is larger than, is above, above, longer than, beyond, 大于, 至少"),
-        ("<", "at most, less than, fewer than, smaller than, is at most, is less than, is smaller than"),
+        (
+            "<",
+            "at most, less than, fewer than, smaller than, is at most, is less than, is smaller than",
+        ),
         ("<", "is below, below, under, shorter than, 小于, 至多"),
+        (">", "no less than, not less than"),
+        ("<", "no more than, not more than, up to"),
         ("≈", "on the order of, of the order of, in the order of"),
         ("→", "tends to, approaches, converges to, goes to"),
         *_FRACTIONS,

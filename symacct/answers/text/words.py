@@ -11,7 +11,15 @@ from typing import NamedTuple
 from symacct.answers.text.names import CASE, LETTER, NEAR, SYMBOL, Names, Piece
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.units import SUFFIXES, Unit, unit_of
-from symacct.answers.text.vocabulary import CONDITIONS, FUNCTIONS, HAN_WORDS, NUMBERS, ORDERS, PER, PERCENT, PROSE
+from symacct.answers.text.vocabulary import (
+    CONDITIONS,
+    FUNCTIONS,
+    NUMBERS,
+    ONE_SIDED,
+    ORDERS,
+    PER,
+    PROSE,
+)
 from symacct.answers.types import Warned
 from symacct.errors import AnswerError, caret
 
@@ -77,7 +85,7 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if word in FUNCTIONS and word not in words.names.symbols and not (behind and word == "min" and not _opens(after)):
         out.append(token._replace(kind="call", text=FUNCTIONS[word]))
         return at + 1
-    if word in ORDERS and _opens(after) and not words.is_name(word):
+    if _is_order(token, after, out, words):
         out.append(token._replace(kind="call", text="order"))
         return at + 1
     if word.lower() in PER:
@@ -104,6 +112,16 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
         return at + 1
     out.extend(_names(token, words))
     return at + 1
+
+
+def _is_order(token: Token, after: Token | None, out: list[Token], words: Words) -> bool:
+    """Whether a word is the O of an order; a one-sided one is refused unless it is what a sum leaves out."""
+    if token.text not in ORDERS or not _opens(after) or words.is_name(token.text):
+        return False
+    if token.text in ONE_SIDED and not out:
+        what = f"{token.text}(...) only says that it {ONE_SIDED[token.text]}; write O(...) for the order"
+        raise AnswerError(f"cannot read the answer: {what}\\n{caret(words.text, token.start, token.end)}")
+    return True
 
 
 def _opens(token: Token | None) -> bool:
@@ -249,25 +267,6 @@ def _other_spelling(piece: Piece, token: Token, words: Words) -> str:
 def _is_symbol_like(word: str) -> bool:
     short = len(word) == 1 or (len(word) <= 3 and word != word.lower())
     return short or "_" in word or any(c.isdecimal() for c in word)
-
-
-def spread_han(tokens: list[Token]) -> list[Token]:
-    """Cut runs of Chinese into words by the longest that is known; what is not known is dropped as prose."""
-    out: list[Token] = []
-    for token in tokens:
-        if token.kind != "han":
-            out.append(token)
-            if token.kind == "number" and len(out) > 1 and out[-2].text == PERCENT:
-                out[-2:] = [token, token._replace(kind="sign", text="%", start=token.end)]
-            continue
-        at = 0
-        while at < len(token.text):
-            size = next((n for n in (5, 4, 3, 2, 1) if token.text[at : at + n] in HAN_WORDS), 0)
-            if size:
-                start = token.start + at
-                out.append(Token("word", token.text[at : at + size], start, start + size, token.glued or at > 0))
-            at += size or 1
-    return out
 
 
 def scaled(number: str, power: int) -> str:
