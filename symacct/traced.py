@@ -96,6 +96,9 @@ def formats_of(dtype: Any, graph: Graph) -> tuple[Formats, AnyFormat | None]:
         hint = nearest(unknown[0], known)
         msg = f"no tensors are called {unknown[0]!r}; a dtype can be given to {one_of(known)}.{hint}"
         raise DtypeError(msg)
+    if "param" in dtype and not any(graph.tensors[i].role == "param" for i in graph.inputs):
+        msg = "a dtype is given to 'param', and no argument is known to be a parameter; name them, as in params=['w']"
+        raise DtypeError(msg)
     given = {key: as_format(d) for key, d in dtype.items()}
     output = given.pop("output", None)
     return Formats(given.get("act", as_format("bf16")), tuple(given.items())), output

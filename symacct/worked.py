@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,13 +61,16 @@ class Worked:
     tiny: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
 
-    def account(self, *, sizes: Mapping[str, Any] | None = None, **options: Any) -> Account:
-        """Return the account of the layer; options are those of `symacct.account`."""
+    def account(
+        self, *, sizes: Mapping[str, Any] | None = None, params: Sequence[str] | None = None, **options: Any
+    ) -> Account:
+        """Return the account of the layer; options are those of `symacct.account`, `params` in place of its own."""
         arguments = inspect.signature(self.build).parameters
         given = {**self.sizes, **self.values, **(sizes or {})}
         values = {n: v for n, v in given.items() if n in arguments}
         put_in = {n: v for n, v in given.items() if n not in arguments}
-        return account(self.build, params=self.params, sizes=put_in, **values, **options)
+        named = self.params if params is None else params
+        return account(self.build, params=named, sizes=put_in, **values, **options)
 
 
 def load_worked(path: str | Path) -> Worked:

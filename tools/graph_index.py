@@ -18,6 +18,10 @@ that it agrees with. Copy one to start a layer of your own; a file of yours need
 
     symacct account graphs/llama.py
     symacct account graphs/llama.py b=1 L=32 d=4096 g=8 r=4 k=128 f=14336 v=128256
+    symacct memory mine.py --params w,v --optimizer adamw
+
+An optimizer must know which arguments are parameters: by `--params`, or by `worked = sa.Worked(layer, params=("w",))`
+in the file, as below.
 
 `python -m verify --room worked` holds every form against the engine, torch's counter, and programs that count. Forms
 are forward, under the convention `2n` with the lecture's weights; bytes are unfused, in bf16, and flash bytes those

@@ -99,7 +99,7 @@ class Gradients:
         Raises
         ------
         GraphError
-            As in `backward`.
+            As in `backward`, and for an optimizer where no parameter is known.
         ConventionError
             For an unknown optimizer, policy or kernel, and for a kernel without an optimizer.
         DtypeError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -18,6 +18,7 @@ from symacct.cli.options import (
     LayoutName,
     NotationName,
     OrderName,
+    ParamNames,
     PatternWord,
     SizeWords,
     TrafficName,
@@ -38,10 +39,14 @@ WrtNames: TypeAlias = Annotated[
 ]
 
 
-def counted(what: str, sizes: Mapping[str, Any], dtype: str, **options: Any) -> Account:
-    """Return the account of a pattern or of a file."""
-    account: Callable[..., Account] = account_of_file if is_file(what) else account_of
-    return account(what, sizes=sizes, dtype=read_dtype(dtype), **options)
+def counted(what: str, sizes: Mapping[str, Any], dtype: str, *, params: str | None = None, **options: Any) -> Account:
+    """Return the account of a pattern, or of a file, in which parameters may be named."""
+    if not is_file(what):
+        if params is not None:
+            msg = "--params is of a file: the operands of a pattern have no names"
+            raise ConventionError(msg)
+        return account_of(what, sizes=sizes, dtype=read_dtype(dtype), **options)
+    return account_of_file(what, sizes=sizes, dtype=read_dtype(dtype), params=params, **options)
 
 
 def names_of(pattern: str, notation: str) -> tuple[str, ...]:
@@ -68,6 +73,7 @@ def account(
     notation: NotationName = "einops",
     layout: LayoutName = "ideal",
     fuse: FuseName = "none",
+    params: ParamNames = None,
     backward: Annotated[bool, typer.Option("--backward", help="Of the backward pass instead.")] = False,
     training: Annotated[bool, typer.Option("--training", help="Of both passes, and 6PT beside them.")] = False,
     wrt: WrtNames = None,
@@ -85,7 +91,7 @@ def account(
         msg = "--backward is of one pass, --training of both; ask for one of them"
         raise ConventionError(msg)
     how = {"convention": convention, "traffic": traffic, "order": order, "notation": notation}
-    found = counted(pattern, read_sizes(sizes), dtype, layout=layout, fuse=fuse, **how)
+    found = counted(pattern, read_sizes(sizes), dtype, params=params, layout=layout, fuse=fuse, **how)
     if training:
         step = found.training(wrt)
         emit(lambda: _with_rule(step), step.to_json, step.latex, as_json=json, as_latex=latex)
@@ -112,9 +118,10 @@ def residuals(
     policy: Annotated[str, typer.Option("--policy", help=f"What is kept: {', '.join(POLICIES)}.")] = "torch",
     device: Annotated[str, typer.Option("--device", "-D", help="Keeps masks and statistics: cpu, cuda.")] = "cpu",
     dtype: DtypeNames = "bf16",
+    params: ParamNames = None,
     wrt: WrtNames = None,
     json: Json = False,
 ) -> None:
     """Print what is kept from the forward pass for the backward one, tensor by tensor, with its bytes."""
-    kept = counted(pattern, read_sizes(sizes), dtype).residuals(policy, wrt=wrt, device=device)
+    kept = counted(pattern, read_sizes(sizes), dtype, params=params).residuals(policy, wrt=wrt, device=device)
     emit(lambda: str(kept), kept.to_json, None, as_json=json, as_latex=False)

@@ -52,7 +52,8 @@ DtypeNames: TypeAlias = Annotated[
     typer.Option(
         "--dtype",
         "-d",
-        help="Storage format; or one for each operand and the output: 'bf16,int4,bf16'. See `symacct dtypes`.",
+        help="Storage format; of a pattern also one an operand and the output, 'bf16,int4,bf16', "
+        "of a file by role or argument, 'param=fp32,act=bf16'. See `symacct dtypes`.",
         autocompletion=lambda: [f.name for f in FORMATS],
     ),
 ]
@@ -90,6 +91,10 @@ FuseName: TypeAlias = Annotated[
 ]
 WhatWord: TypeAlias = Annotated[
     str, typer.Argument(metavar="PATTERN|FILE", help="A pattern in quotes, or a file of Python, or file.py:function.")
+]
+ParamNames: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--params", help="Of a file: which arguments are parameters, 'w,v'; by default what it says itself."),
 ]
 NotationName: TypeAlias = Annotated[
     str,

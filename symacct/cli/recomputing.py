@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from symacct.cli.options import ConventionName, DtypeNames, Json, Latex, SizeWords, examples
+from symacct.cli.options import ConventionName, DtypeNames, Json, Latex, ParamNames, SizeWords, examples
 from symacct.cli.output import emit, progress
 from symacct.cli.words import read_dtype, read_sizes
 from symacct.errors import ConventionError, SizeError
@@ -64,6 +64,7 @@ def checkpoint(
     curve: CurvePath = None,
     no_early_stop: Whole = False,
     device: DeviceName = "cpu",
+    params: ParamNames = None,
     convention: ConventionName = "2n",
     dtype: DtypeNames = "bf16",
     json: Json = False,
@@ -77,7 +78,7 @@ def checkpoint(
     from symacct.checkpointing import checkpoint as plan_of
     from symacct.checkpointing.overview import overview
 
-    what, layers = _asked(file, sizes, layers, convention, dtype)
+    what, layers = _asked(file, sizes, layers, convention=convention, dtype=read_dtype(dtype), params=params)
     told: dict[str, Any] = {"layers": layers, "device": device, "early_stop": not no_early_stop}
     named = any(word is not None for word in (strategy, every, stages, budget))
     if latex and not named:
@@ -108,16 +109,14 @@ def _print_curve(what: Any, path: str, told: dict[str, Any], *, as_json: bool) -
 AMOUNTS = ("boundary", "residual", "flops", "tail")
 
 
-def _asked(
-    file: str, sizes: list[str] | None, layers: str | None, convention: str, dtype: str
-) -> tuple[Any, str | None]:
+def _asked(file: str, sizes: list[str] | None, layers: str | None, **options: Any) -> tuple[Any, str | None]:
     """Return an account of a file, or one of equal layers; and how many there are of it."""
     from symacct.checkpointing import Stage
     from symacct.worked import account_of_file
 
     given = read_sizes(sizes)
     if file != "layers":
-        return account_of_file(file, sizes=given, convention=convention, dtype=read_dtype(dtype)), layers
+        return account_of_file(file, sizes=given, **options), layers
     if layers is not None:
         given["layers"] = layers
     if "layers" not in given or (unknown := [n for n in given if n not in ("layers", *AMOUNTS)]):

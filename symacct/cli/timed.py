@@ -8,7 +8,7 @@ import typer
 
 from symacct.accounting import Account
 from symacct.cli.accounts import counted
-from symacct.cli.options import ConventionName, DtypeNames, FuseName, Json, SizeWords, WhatWord, examples
+from symacct.cli.options import ConventionName, DtypeNames, FuseName, Json, ParamNames, SizeWords, WhatWord, examples
 from symacct.cli.output import emit
 from symacct.cli.words import is_file, read_sizes
 from symacct.errors import ConventionError, SizeError
@@ -34,7 +34,7 @@ UnitCount: TypeAlias = Annotated[
 PlotPath: TypeAlias = Annotated[str | None, typer.Option("--plot", help="Draw it: a .svg, .png or .pdf file.")]
 
 
-def _account(what: str, sizes: dict[str, str], dtype: str, **options: str) -> tuple[Account, dict[str, str]]:
+def _account(what: str, sizes: dict[str, str], dtype: str, **options: Any) -> tuple[Account, dict[str, str]]:
     """Return the account and numbers for its sizes: none where some are no numbers, and are put into it."""
     if not is_file(what) and options["fuse"] != "none":
         msg = "--fuse is of a file; a pattern is one operation, or steps that do not share kernels"
@@ -96,6 +96,7 @@ def roofline(
     tile: TileSize = None,
     units: UnitCount = None,
     fuse: FuseName = "none",
+    params: ParamNames = None,
     convention: ConventionName = "2n",
     dtype: DtypeNames = "bf16",
     of: Annotated[str, typer.Option("--of", help="What is drawn: roofline, or time by operation.")] = "roofline",
@@ -103,7 +104,7 @@ def roofline(
     json: Json = False,
 ) -> None:
     """Print what bounds each operation on a device: formulas, and with a number for every size the times."""
-    account, given = _account(what, read_sizes(sizes), dtype, convention=convention, fuse=fuse)
+    account, given = _account(what, read_sizes(sizes), dtype, convention=convention, fuse=fuse, params=params)
     roof = account.roofline(device, compute=compute, engines=engines, launch=launch, tile=_tile(tile), units=units)
     answer = roof.at(sizes=given) if given or not account.names or plot else roof
     notes = _drawn(plot, answer, of)
@@ -137,13 +138,14 @@ def waterfall(
     tile: TileSize = None,
     units: UnitCount = None,
     fuse: FuseName = "none",
+    params: ParamNames = None,
     convention: ConventionName = "2n",
     dtype: DtypeNames = "bf16",
     plot: PlotPath = None,
     json: Json = False,
 ) -> None:
     """Print why a run does not reach the peak: products at the peak, what each loss adds, the MFU that is left."""
-    forward, given = _account(what, read_sizes(sizes), dtype, convention=convention, fuse=fuse)
+    forward, given = _account(what, read_sizes(sizes), dtype, convention=convention, fuse=fuse, params=params)
     step, again = _step(forward, training=training, recompute=recompute)
     options: dict[str, Any] = {"compute": compute, "engines": engines, "launch": launch, "units": units}
     options |= {"overlap": overlap, "communication": communication, "recompute": again}

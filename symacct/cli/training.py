@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from symacct.cli.options import ConventionName, Json, SizeWords, examples
+from symacct.cli.options import ConventionName, Json, ParamNames, SizeWords, examples
 from symacct.cli.output import emit
-from symacct.cli.words import read_sizes, read_values
+from symacct.cli.words import read_policy, read_sizes, read_values
 from symacct.dtypes import POLICIES
 from symacct.errors import ConventionError, SizeError, one_of
 from symacct.expr import as_size, names_in
@@ -60,14 +60,14 @@ def train(
     policy: PolicyName = "bf16",
     kernel: KernelName = None,
     accumulate: AccumulateWord = "1",
+    params: ParamNames = None,
     wrt: WrtWords = None,
     convention: ConventionName = "2n",
     json: Json = False,
 ) -> None:
     """Print what a step of training costs: operations and bytes of each phase, and the memory with its peak."""
-    found, numbers = _trained(
-        file, sizes, convention, optimizer, policy=policy, kernel=kernel, accumulate=accumulate, wrt=wrt
-    )
+    how: dict[str, Any] = {"optimizer": optimizer, "policy": policy, "kernel": kernel, "accumulate": accumulate}
+    found, numbers = _trained(file, sizes, params, wrt, convention=convention, **how)
     if numbers:
         figures = found.at(sizes=numbers)
         emit(lambda: str(figures), figures.to_json, as_json=json)
@@ -91,6 +91,7 @@ def memory(
     policy: PolicyName = "bf16",
     kernel: KernelName = None,
     accumulate: AccumulateWord = "1",
+    params: ParamNames = None,
     wrt: WrtWords = None,
     by: Annotated[str, typer.Option("--by", help=f"At given sizes: {', '.join(GROUPS)}.")] = "role",
     largest: Annotated[str | None, typer.Option("--largest", help="The size whose largest value is asked.")] = None,
@@ -104,9 +105,8 @@ def memory(
     json: Json = False,
 ) -> None:
     """Print what is alive in a step of training: by role, the peak and where it is; or the largest size that fits."""
-    found, numbers = _trained(
-        file, sizes, "2n", optimizer, policy=policy, kernel=kernel, accumulate=accumulate, wrt=wrt, asked=largest
-    )
+    how: dict[str, Any] = {"optimizer": optimizer, "policy": policy, "kernel": kernel, "accumulate": accumulate}
+    found, numbers = _trained(file, sizes, params, wrt, asked=largest, **how)
     _together(largest, into, batch, by, picture)
     if picture is not None:
         from symacct.plot import draw
@@ -154,12 +154,19 @@ def fit(
     if unknown := [name for name in given if name not in ("parameters", "devices", "memory")]:
         msg = f"{unknown[0]!r} is none of params, devices, memory"
         raise ConventionError(msg)
-    found = fit_of(**given, optimizer=optimizer, policy=_policy(policy), stage=stage)
+    found = fit_of(**given, optimizer=optimizer, policy=read_policy(policy), stage=stage)
     emit(lambda: str(found), found.to_json, as_json=json)
 
 
 def _trained(
-    file: str, sizes: list[str] | None, convention: str, optimizer: str, asked: str | None = None, **options: Any
+    file: str,
+    sizes: list[str] | None,
+    params: str | None,
+    wrt: str | None,
+    *,
+    asked: str | None = None,
+    convention: str = "2n",
+    **how: Any,
 ) -> tuple[Any, dict[str, str]]:
     """Return the step of training of a file, and the numbers of its sizes.
 
@@ -170,14 +177,12 @@ def _trained(
         raise ConventionError(msg)
     given = read_sizes(sizes)
     numbers = {name: size for name, size in given.items() if size.isdecimal()}
-    account = account_of_file(
-        file, sizes={name: size for name, size in given.items() if name not in numbers}, convention=convention
-    )
-    parts = names_in(as_size(options["accumulate"], "accumulate"))
+    account_at = partial(account_of_file, file, convention=convention, params=params)
+    account = account_at(sizes={name: size for name, size in given.items() if name not in numbers})
+    parts = names_in(as_size(how["accumulate"], "accumulate"))
     if {*account.names, *parts} - {asked} - set(numbers):
-        account, numbers = account_of_file(file, sizes=given, convention=convention), {}
-    options["policy"] = _policy(options["policy"])
-    return account.training(options.pop("wrt"), optimizer=optimizer, **options), numbers
+        account, numbers = account_at(sizes=given), {}
+    return account.training(wrt, **how | {"policy": read_policy(how["policy"])}), numbers
 
 
 def _together(largest: str | None, into: str | None, batch: int | None, by: str, picture: str | None) -> None:
@@ -193,13 +198,6 @@ def _in_numbers(by: str, names: tuple[str, ...]) -> None:
     if by != "role":
         msg = f"--by {by} is at given sizes; {one_of(names)} are still names"
         raise SizeError(msg)
-
-
-def _policy(text: str) -> str | Mapping[str, str]:
-    """Read a policy: a name, or roles and formats."""
-    if "=" not in text:
-        return text
-    return read_sizes(part.strip() for part in text.split(","))
 
 
 def _by(figures: MemoryFigures, group: str) -> str:

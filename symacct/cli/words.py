@@ -108,20 +108,52 @@ def read_values(words: Iterable[str] | None) -> dict[str, str]:
     return values
 
 
-def read_dtype(text: str) -> str | list[str]:
-    """Read one storage format, or a list of them apart by commas.
+def read_policy(text: str) -> str | dict[str, str]:
+    """Read a name of a policy, or formats by role.
 
     Raises
     ------
     DtypeError
-        For nothing where a format should stand.
+        For a role without a format, and one with two.
 
     Examples
     --------
-    >>> read_dtype("bf16"), read_dtype("bf16, int4, bf16")
-    ('bf16', ['bf16', 'int4', 'bf16'])
+    >>> read_policy("bf16"), read_policy("param=bf16, state=fp32")
+    ('bf16', {'param': 'bf16', 'state': 'fp32'})
 
     """
+    return _by_role(text) if "=" in text else text
+
+
+def _by_role(text: str) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for word in text.split(","):
+        role, _, name = (part.strip() for part in word.partition("="))
+        if not (role and name):
+            msg = f"{word.strip()[:60]!r} is no ROLE=FORMAT; formats by role are apart by commas: 'param=fp32,act=bf16'"
+            raise DtypeError(msg)
+        if out.setdefault(role, name) != name:
+            msg = f"{role!r} has two formats, {out[role]} and {name}"
+            raise DtypeError(msg)
+    return out
+
+
+def read_dtype(text: str) -> str | list[str] | dict[str, str]:
+    """Read one storage format, a list of them apart by commas, or formats by role or argument.
+
+    Raises
+    ------
+    DtypeError
+        For nothing where a format should stand, and as `read_policy`.
+
+    Examples
+    --------
+    >>> read_dtype("bf16"), read_dtype("bf16, int4, bf16"), read_dtype("param=fp32, act=bf16")
+    ('bf16', ['bf16', 'int4', 'bf16'], {'param': 'fp32', 'act': 'bf16'})
+
+    """
+    if "=" in text:
+        return _by_role(text)
     names = [part.strip() for part in text.split(",")]
     if not all(names):
         msg = f"no format where one should stand in {text[:60]!r}; formats are apart by commas: 'bf16,int4,bf16'"

@@ -58,12 +58,12 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Read the formats, and fill in what follows from the others."""
-        if self.roles.get("param") is None:
-            msg = f"the policy {self.name!r} says nothing of the parameters; give a format to 'param' at least"
-            raise DtypeError(msg)
         if unknown := [r for r in self.roles if r not in ROLES and not r.startswith("state.")]:
             msg = f"no role {unknown[0]!r} in training; known: {one_of(ROLES)}, and state.NAME of a state tensor."
             raise DtypeError(msg + nearest(unknown[0], ROLES))
+        if self.roles.get("param") is None:
+            msg = f"the policy {self.name!r} says nothing of the parameters; give a format to 'param' at least"
+            raise DtypeError(msg)
         formats = {role: as_format(spec) for role, spec in self.roles.items() if spec is not None}
         formats.setdefault("grad", formats["param"])
         formats.setdefault("act", formats["param"])

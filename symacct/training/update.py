@@ -13,7 +13,7 @@ from symacct.accounting.numbers import axis_name
 from symacct.accounting.steps import counts_of, one_unit
 from symacct.backward import Joint
 from symacct.conventions import Convention, Work, matmul_work
-from symacct.errors import ConventionError, InconclusiveError
+from symacct.errors import ConventionError, GraphError, InconclusiveError
 from symacct.expr import (
     Expr,
     add,
@@ -148,6 +148,10 @@ def updated(
     ------
     ConventionError
         For an unknown optimizer, policy or kernel, and for a kernel without an optimizer.
+    GraphError
+        For an optimizer where no parameter is known.
+    DtypeError
+        Where the optimizer keeps its state in another format than the policy asks for.
 
     """
     chosen = None if optimizer_ is None else optimizer(optimizer_)
@@ -163,7 +167,24 @@ def updated(
         account.dtypes,
         as_size(micro_batches, "accumulate"),
     )
+    _check_updated(step)
     return Update(step, account.convention)
+
+
+def _check_updated(step: Step) -> None:
+    """Check that an optimizer has parameters to update, and keeps its state in the formats of the policy."""
+    if step.optimizer is None:
+        return
+    if not step.parameters:
+        msg = (
+            "no argument is known to be a parameter, so the optimizer has nothing to update; name them: "
+            "sa.account(layer, params=['w']), on the command line --params w, in a file worked = sa.Worked(layer, "
+            "params=('w',))"
+        )
+        raise GraphError(msg)
+    for parameter in step.trained:
+        with suppress(InconclusiveError):  # of one whose state is not known its memory says so
+            list(static_entries([parameter], step.optimizer, step.policy))
 
 
 def _kernel(chosen: Optimizer | None, kernel: str | None) -> str:

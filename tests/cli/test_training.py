@@ -110,3 +110,63 @@ def test_what_is_asked_wrongly(run, words, why):
     assert why in err
     assert err.startswith("symacct: ")
     assert not out
+
+
+OWN = "def own(x: 'b d', w: 'd f', v: 'f d'):\n    return (x @ w) @ v\n"
+
+
+@pytest.fixture
+def own(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(OWN, encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize("names", ["w,v", "w v"])
+def test_parameters_of_a_file_are_named(run, own, names):
+    """4*d*f weights of bf16 and as many gradients, 16*d*f of state; what is kept without them is x and x @ w."""
+    roles = json.loads(run("memory", own, "--params", names, "--json").out)["roles"]
+    assert [roles[role]["text"] for role in ("parameters", "gradients", "optimizer state")] == [
+        "4*d*f",
+        "4*d*f",
+        "16*d*f",
+    ]
+    account = json.loads(run("account", own, "--params", names, "-d", "param=fp32,act=bf16", "--json").out)
+    assert (account["params"]["text"], account["dtype"]) == ("2*d*f", ["bf16", "fp32", "fp32", "bf16"])
+    assert account["bytes"]["text"] == "4*(b*d + b*f + 2*d*f)"
+    kept = run("residuals", own, "--params", names).out
+    assert "2*b*(d + f)" in kept
+    # backward: two products of w and v, one of x @ w; none of x, which is no parameter
+    assert "10*b*d*f" in run("account", own, "--params", names, "--training").out
+    assert "12*b*d*f" in run("account", own, "--training").out
+    for words in (("roofline", "-D", "h100"), ("waterfall", "-D", "h100", "b=8", "d=64", "f=256"), ("checkpoint",)):
+        assert run(words[0], own, *words[1:], "--params", names).code == 0
+
+
+@pytest.mark.parametrize("command", ["memory", "train"])
+def test_an_optimizer_of_no_parameters_is_refused(run, own, command):
+    ran = run(command, own, "--optimizer", "adamw")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--params w" in ran.err
+    assert "no argument 'q' to be a parameter" in run(command, own, "--params", "w,q").err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["account", "-d", "param="], "'param=' is no ROLE=FORMAT"),
+        (["account", "-d", "param=fp32,param=bf16"], "'param' has two formats"),
+        (["account", "-d", "act=bf16,parm=fp32"], "Did you mean 'param'?"),
+        (["account", "-d", "param=fp32"], "no argument is known to be a parameter"),
+        (["memory", "--policy", "params=bf16", "--params", "w"], "Did you mean 'param'?"),
+        (["memory", "--policy", "param=bf16,state", "--params", "w"], "'state' is no ROLE=FORMAT"),
+    ],
+)
+def test_formats_by_role_that_do_not_read(run, own, words, says):
+    ran = run(words[0], own, *words[1:])
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_parameters_of_a_pattern_have_no_names(run):
+    assert "--params is of a file" in run("account", "b d, d k -> b k", "--params", "w").err

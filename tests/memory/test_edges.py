@@ -6,7 +6,7 @@ import einops
 import pytest
 
 import symacct as sa
-from symacct.errors import ConventionError, SizeError, UnknownAxisError
+from symacct.errors import ConventionError, DtypeError, GraphError, SizeError, UnknownAxisError
 from symacct.expr import name
 from tests.memory.examples import DEEP
 
@@ -70,8 +70,22 @@ def test_gradients_of_inputs_are_gradients():
     step = sa.account(linear, params=["w"]).training("x, w", optimizer="adamw")
     assert sa.same(step.memory.roles["gradients"], "2*(b*d + d*k)")
     assert sa.same(step.memory.roles["optimizer state"], "4*d*k")
-    alone = sa.account(linear).training(optimizer="adamw")
-    assert "no parameter has a gradient, so nothing is updated" in str(alone)
+    frozen = sa.account(linear, params=["w"]).training("x", optimizer="adamw")
+    assert "no parameter has a gradient, so nothing is updated" in str(frozen)
+
+
+@pytest.mark.parametrize("wrt", [None, "w"])
+def test_an_optimizer_without_a_known_parameter_is_refused(wrt):
+    account = sa.account(linear)
+    with pytest.raises(GraphError, match=r"no argument is known to be a parameter.*params=\['w'\].*--params w"):
+        account.training(wrt, optimizer="adamw")
+    assert account.training(wrt).gradients
+
+
+def test_a_format_that_the_optimizer_does_not_keep_is_refused_at_once():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(DtypeError, match="AdamW keeps 'exp_avg'"):
+        DEEP.training(optimizer=torch.optim.AdamW, policy="bf16")
 
 
 def test_a_gradient_that_is_that_of_two_weights_is_two_tensors():

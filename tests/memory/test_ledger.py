@@ -272,7 +272,7 @@ def test_what_muon_executes_is_known_in_numbers():
 
 
 def test_macs_and_the_operations_of_an_update_are_not_added():
-    step = sa.account("b d, d k -> b k", convention="mac").training(optimizer="sgd")
+    step = sa.account("b d, d k -> b k", convention="mac").training()
     assert step.step_total("flops") == 2 * step.forward.total("flops") + step.forward.total("flops")
     trained = sa.account(lambda x, w: x @ w, x="b d", w="d k", params=["w"], convention="mac").training(optimizer="sgd")
     with pytest.raises(SymacctError, match="two units"):
