@@ -168,3 +168,13 @@ def test_one_roof() -> None:
     assert set(losses(bound)) == {"products that wait for memory", "no products: pointwise"}
     with pytest.raises(HardwareError, match="engines='matrix'"):
         sa.account(layer).mfu_bound("tpu-v6e", **sizes)
+
+
+def test_without_products_there_is_no_mfu() -> None:
+    bound = sa.account(lambda x: sa.relu(x), x="b d").mfu_bound("h100", b=64, d=4096, communication="1 us")
+    text = str(bound)
+    assert "there are no products, so there is no MFU" in " ".join(text.split())
+    assert "at the peak" not in text
+    moved = 2 * 2 * 64 * 4096 / BANDWIDTH
+    assert f"{100 * moved / (moved + 1e-6):.1f}%" in text
+    assert f"{100 * 1e-6 / (moved + 1e-6):.1f}%" in text

@@ -58,7 +58,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class KernelFigures:
-    """One kernel in numbers, all its runs together."""
+    """One kernel in numbers, all its runs together; `useful` are the seconds of the matrix engine without padding."""
 
     label: str
     family: str
@@ -66,6 +66,7 @@ class KernelFigures:
     flops: Number | float
     bytes: Number | float
     times: Times
+    useful: Fraction
 
     @property
     def intensity(self) -> Fraction | None:
@@ -74,9 +75,12 @@ class KernelFigures:
 
     @property
     def attains(self) -> Fraction:
-        """The share of its engine's peak that it can reach: below its ridge, ``intensity / ridge``."""
-        longest = max(self.times.lanes)
-        return max(self.times.matrix, self.times.vector) / longest if longest else Fraction(1)
+        """The share of its engine's peak that it can reach: below its ridge, ``intensity / ridge``.
+
+        Of sizes that are rounded up to tiles only what was asked for counts, as in an MFU.
+        """
+        longest, (matrix, vector) = max(self.times.lanes), (self.times.matrix, self.times.vector)
+        return (self.useful if matrix >= vector else vector) / longest if longest else Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +244,8 @@ def within_reach(seconds: Fraction) -> Fraction:
 
 def _kernel(k: Kernel, sizes: Mapping[str, Number]) -> KernelFigures:
     flops, moved = (evaluate(x, sizes) for x in (k.flops, k.bytes))
-    return KernelFigures(k.label, k.family, k.phase, flops, moved, _times(k.lanes, sizes))
+    useful = exactly(k.matrix.seconds, sizes)
+    return KernelFigures(k.label, k.family, k.phase, flops, moved, _times(k.lanes, sizes), useful)
 
 
 def _times(lanes: tuple[Expr, ...], sizes: Mapping[str, Number]) -> Times:

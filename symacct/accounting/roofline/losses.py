@@ -80,6 +80,8 @@ class Waterfall:
 
     def __str__(self) -> str:
         """Print the parts with their share of the time and what is left of the MFU."""
+        if not self.base:
+            return self._without_products()
         rows = [[BASE, _told(self.base), "", "100.0%"]]
         for loss, points, left in zip(self.losses, self.points, self.running, strict=True):
             rows.append([loss.cause, _told(loss.seconds), percent(float(-points), "+"), percent(float(left))])
@@ -87,6 +89,12 @@ class Waterfall:
         told = "with perfect overlap, so a bound" if self.overlap == "perfect" else "without overlap"
         out = table(["part", "time", "MFU", "left"], rows, self.title)
         return f"{out}\n\n{footnote(f'{self.under}; {told}')}"
+
+    def _without_products(self) -> str:
+        parts = [(x.cause, x.seconds) for x in self.losses] + [("predicted", self.seconds)]
+        rows = [[cause, _told(s), percent(float(s / self.seconds)) if self.seconds else "-"] for cause, s in parts]
+        told = f"{self.under}; there are no products, so there is no MFU"
+        return f"{table(['part', 'time', 'share'], rows, self.title)}\n\n{footnote(told)}"
 
     __repr__ = __str__
 
