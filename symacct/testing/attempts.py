@@ -105,6 +105,20 @@ def attempt(
     return compute
 
 
+def sizes_of_inputs(inputs: Mapping[str, Any]) -> list[str]:
+    """Return the names in the shapes of a module's tensors.
+
+    Examples
+    --------
+    >>> sizes_of_inputs({"x": "B T 2*D", "tokens": ("B T", "V")})
+    ['B', 'D', 'T', 'V']
+
+    """
+    shapes = [given if isinstance(given, tuple) else (given,) for given in inputs.values()]
+    words = [word for shape in shapes for part in shape for word in str(part).split()]
+    return sorted({n for word in words for n in names_in(read_size(word))})
+
+
 def _matched(
     function: OwnFunction | StudentFunction, names: Sequence[str], given: Mapping[str, Expr], *, every: bool
 ) -> dict[str, Expr]:

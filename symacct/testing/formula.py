@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from symacct.errors import MissingPackageError, StudentEndedError, StudentError, SymacctError
-from symacct.testing.attempts import OwnFunction, attempt
+from symacct.testing.attempts import OwnFunction, attempt, sizes_of_inputs
 from symacct.testing.cases import Case
+from symacct.testing.corners import large_corners, small_corners
 from symacct.testing.students import Limits, Student, StudentFunction
 from symacct.testing.truths import truth_of
 
@@ -61,15 +62,17 @@ def assert_formula(
     arguments
         What is given for an argument that is called unlike the truth's size: ``{"batch": "B", "d_model": "h*k"}``.
     inputs
-        Shapes of a module's tensors in the truth's sizes: ``{"x": "B T D"}``; ``("B T", "V")`` are integers below V.
+        Shapes of a module's tensors: ``{"x": "B T D"}``; ``("B T", "V")`` are integers below V. Sizes that the truth
+        lacks, as those of parameters lack B and T, are drawn too.
     execute
         Whether a function must agree with real executions of the truth too. None: where torch is installed and counts
         `of` (``matmul_flops``, or ``flops`` where there are no others, under the convention ``2n``).
     rtol
         How far a float may be off, relative; integers and fractions must be equal.
     examples
-        How many sizes are tried, up to 4096 each; less where calls take long, and no longer than a minute. Torch runs
-        at one in 50 as many.
+        How many sizes are drawn, up to 4096 each; less where calls take long, and no longer than a minute. Torch runs
+        at one in 50 as many. Besides, always, with `symacct.testing.corners`: the smallest sizes, each size 1, equal
+        sizes, powers of two, and, where a call takes no time, sizes above a million.
     limits
         Of the process of a student's file.
     **options
@@ -83,9 +86,10 @@ def assert_formula(
     Raises
     ------
     AssertionError
-        With the smallest sizes at which they differ (distinct, from 2 on) and both values.
+        With the smallest sizes that were found at which they differ, and both values: distinct, from 2 on, where
+        they differ at such.
     SymacctError
-        For a truth that cannot be read or counted.
+        For a truth that cannot be read or counted, `rtol` outside [0, 1), `examples` below 1.
     MissingPackageError
         Without Hypothesis: ``pip install symacct[test]``.
 
@@ -101,7 +105,8 @@ def assert_formula(
 
     """
     of = of or ("matmul_flops" if inputs else "flops")
-    held_against = truth_of(truth, of, options, execute=execute)
+    _check_options(rtol, examples)
+    held_against = truth_of(truth, of, options, execute=execute).with_sizes(sizes_of_inputs(inputs or {}))
     with contextlib.ExitStack() as processes:
         if isinstance(student, str | Path):
             file, _, name = str(student).rpartition(":")
@@ -113,8 +118,44 @@ def assert_formula(
         case = Case(
             function.name, attempt(function, held_against.names, arguments or {}, inputs or {}, of), held_against, rtol
         )
-        tried = _search(case, SMALL if inputs else LARGE, examples)
-        return Held(tried, 0 if inputs else case.executions(examples // 50))
+        largest = SMALL if inputs else _answered_soon(case, LARGE)
+        tried = _search(case, largest, examples)
+        _hold_at(case, small_corners(held_against.names, ones=not inputs))  # at 1 some layers of torch do not run
+        executions = 0 if inputs else case.executions(examples // 50)
+        if largest == LARGE:
+            _hold_at(case, large_corners(held_against.names), failing=True)
+        return Held(tried, executions)
+
+
+def _check_options(rtol: float, examples: int) -> None:
+    if not 0 <= rtol < 1:
+        msg = f"rtol = {rtol!r}: a relative tolerance is from 0 to below 1"
+        raise SymacctError(msg)
+    if isinstance(examples, bool) or not isinstance(examples, int) or examples < 1:
+        msg = f"examples = {examples!r}: a whole number of sizes to draw, at least 1"
+        raise SymacctError(msg)
+
+
+def _hold_at(case: Case, corners: Iterable[Mapping[str, int]], *, failing: bool = False) -> None:
+    """Hold a function against the truth at given sizes, where it is defined; `failing`: it may give nothing there.
+
+    Raises
+    ------
+    AssertionError
+        At the first sizes at which it is wrong.
+
+    """
+    until = time.monotonic() + MOST_SECONDS
+    for sizes in corners:
+        if time.monotonic() > until or not case.truth.defined(sizes):
+            continue
+        try:
+            if wrong := case.wrong(sizes, failing=failing):
+                raise AssertionError(wrong)
+        except StudentEndedError as error:
+            if failing:  # it counted by recursion, or took too much time or memory
+                return
+            raise AssertionError(str(error)) from None
 
 
 def _answered_soon(case: Case, largest: int) -> int:
@@ -164,7 +205,7 @@ def _search(case: Case, largest: int, examples: int) -> int:
         msg = "property tests need Hypothesis; install it: pip install 'symacct[test]'"
         raise MissingPackageError(msg) from None
     names = case.truth.names
-    size = st.integers(2, SMALL) | st.integers(2, _answered_soon(case, largest))
+    size = st.integers(2, SMALL) | st.integers(2, largest)
     values = st.lists(size, min_size=len(names), max_size=len(names), unique=True)
     drawn = values.map(lambda v: dict(zip(names, v, strict=True))).filter(case.truth.legal)
     tried, ended, wrong = 0, "", ""

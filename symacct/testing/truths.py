@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from symacct.accounting import Account
 from symacct.accounting.numbers import holds
 from symacct.api import account
 from symacct.errors import SymacctError, one_of
-from symacct.expr import Expr, from_sympy, names_in, read
+from symacct.expr import Expr, evaluate, from_sympy, names_in, read
 from symacct.graph import Graph
 from symacct.testing.executed import Execution, execution_of
 from symacct.worked import Worked, load_worked
@@ -34,6 +34,18 @@ class Truth:
     def legal(self, sizes: Mapping[str, int]) -> bool:
         """Whether the account's conditions hold at these sizes."""
         return self.account is None or all(holds(c, sizes) for c in self.account.conditions)
+
+    def defined(self, sizes: Mapping[str, int]) -> bool:
+        """Whether there is a value at these sizes: none where it divides by 0."""
+        try:
+            evaluate(self.form, sizes)
+        except (SymacctError, ArithmeticError):
+            return False
+        return self.legal(sizes)
+
+    def with_sizes(self, names: Iterable[str]) -> Truth:
+        """Return it with sizes on which it does not depend."""
+        return replace(self, names=tuple(dict.fromkeys((*self.names, *names))))
 
 
 def truth_of(truth: Any, of: str, options: Mapping[str, Any], *, execute: bool | None) -> Truth:

@@ -171,7 +171,7 @@ def test_one_roof() -> None:
 
 
 def test_without_products_there_is_no_mfu() -> None:
-    bound = sa.account(lambda x: sa.relu(x), x="b d").mfu_bound("h100", b=64, d=4096, communication="1 us")
+    bound = sa.account(sa.relu, x="b d").mfu_bound("h100", b=64, d=4096, communication="1 us")
     text = str(bound)
     assert "there are no products, so there is no MFU" in " ".join(text.split())
     assert "at the peak" not in text
