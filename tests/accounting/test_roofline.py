@@ -233,20 +233,6 @@ def test_tiles_and_waves() -> None:
     assert float(fits) == pytest.approx(2 * 256 * 256 * k / PEAK)
 
 
-def test_padding_is_no_useful_work() -> None:
-    b, d, k = 64, 4096, 4096
-    account = sa.account("b d, d k -> b k", b=b, d=d, k=k)
-    at = account.roofline("h100", tile=(128, 256), units=132).at()
-    waves = 132 * 128 * 256 * d * 2 / PEAK  # 16 tiles, less than one wave
-    assert float(at.overlapped) == pytest.approx(waves)
-    assert at.bound == "compute"
-    assert float(at.kernels[0].attains) == pytest.approx(2 * b * d * k / PEAK / waves)
-    assert float(at.kernels[0].attains) == pytest.approx(
-        float(account.mfu_bound("h100", tile=(128, 256), units=132).mfu)
-    )
-    assert account.roofline("h100", tile=1).at().kernels[0].attains < 1  # the memory's bound, as without tiles
-
-
 def test_tiles_in_names() -> None:
     roof = sa.account("m k, k n -> m n").roofline("h100", tile=128)
     assert float(roof.at(m=129, n=128, k=10).kernels[0].times.matrix) == pytest.approx(2 * 256 * 128 * 10 / PEAK)

@@ -117,3 +117,18 @@ def test_on_one_roof_products_alone_are_rounded_up() -> None:
     products = 4 * 65 * 65 * 64
     longer = factor([(1, 65, 65, 64), (1, 65, 64, 65)], (64, 64)) - 1
     assert float(tiled - plain) == pytest.approx(longer * products / 989.5e12)
+
+
+def test_padding_is_no_useful_work() -> None:
+    b, d, k = 64, 4096, 4096
+    account = sa.account("b d, d k -> b k", b=b, d=d, k=k)
+    at = account.roofline("h100", tile=(128, 256), units=132).at()
+    peak = 989.5e12
+    waves = 132 * 128 * 256 * d * 2 / peak  # 16 tiles, less than one wave
+    assert float(at.overlapped) == pytest.approx(waves)
+    assert at.bound == "compute"
+    assert float(at.kernels[0].attains) == pytest.approx(2 * b * d * k / peak / waves)
+    assert float(at.kernels[0].attains) == pytest.approx(
+        float(account.mfu_bound("h100", tile=(128, 256), units=132).mfu)
+    )
+    assert account.roofline("h100", tile=1).at().kernels[0].attains < 1  # the memory's bound, as without tiles
