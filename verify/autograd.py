@@ -69,6 +69,8 @@ def kept_bytes(graph: Graph, sizes: dict[str, int], needs: Sequence[bool] | None
     for op in graph.ops:
         rule, copied = rule_of(op), {r.tensor: r.shape for r in rule_of(op).copies(op, graph)}
         for i, r in enumerate(rule.residuals(op, graph, tuple(needs or [True] * len(op.inputs)))):
+            if r.kernel == "fused":  # on a CPU none is
+                continue
             if r.kind == "extra":
                 key, shape, dtype = ("extra", op.id, i), r.shape, r.dtype
             else:

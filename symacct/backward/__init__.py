@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symacct.backward.held import Kept, Saving, kept
+from symacct.backward.held import Kept, Running, Saving, kept
 from symacct.backward.needs import needing
 from symacct.backward.whole import Joint, backward, chosen_inputs, joint
 
-__all__ = ["Joint", "Kept", "Saving", "backward", "chosen_inputs", "joint", "kept", "needing"]
+__all__ = ["Joint", "Kept", "Running", "Saving", "backward", "chosen_inputs", "joint", "kept", "needing"]

@@ -14,10 +14,12 @@ from typing import NamedTuple, TypeAlias
 from symacct.backward.loops import Key, Turns, bodies_of, turns_of
 from symacct.backward.needs import Needs, needing, useful, wants
 from symacct.backward.policies import POLICIES
+from symacct.dtypes import AnyFormat
 from symacct.expr import Expr, Poly, multiply
 from symacct.graph import Condition, Graph, Op, Tensor
 from symacct.rules import owners, rule_of
 from symacct.rules.control import enough_turns
+from symacct.rules.rule import Residual
 
 Chosen: TypeAlias = Callable[[Op], Graph]
 """Tells which branch of a conditional runs."""
@@ -51,12 +53,19 @@ class Saved(NamedTuple):
     before: bool
 
 
+class Running(NamedTuple):
+    """How a forward pass runs: with fused kernels where a device has them, and on tensors in which formats."""
+
+    fused: bool
+    format_of: Callable[[Tensor, Graph], AnyFormat]
+
+
 class Saving:
     """What each operation of a graph keeps, but for those with graphs inside."""
 
-    def __init__(self, graph: Graph, needs: set[int], policy: str) -> None:
+    def __init__(self, graph: Graph, needs: set[int], policy: str, running: Running) -> None:
         """Find in whose memory each tensor lies, who made it, and which operations keep anything."""
-        self.graph, self.needs, self.keeping = graph, needs, POLICIES[policy]
+        self.graph, self.needs, self.keeping, self.running = graph, needs, POLICIES[policy], running
         alike = dict(pair for op in graph.ops if op.kind == "repeat" for pair in _alike(op))
         self.owners = [alike.get(i, i) for i in owners(graph, free_copies=not self.keeping.copies)]
         self.useful = useful(graph, needs)
@@ -66,7 +75,7 @@ class Saving:
         """Return what an operation keeps: what is copied to be laid out as the copy."""
         graph, out = self.graph, list[Saved]()
         copied = {r.tensor: r.shape for r in rule_of(op).copies(op, graph)} if self.keeping.copies else {}
-        for r in self.keeping.of(op, graph, wants(op, self.needs)):
+        for r in self._residuals(op):
             before = r.kind == "input"
             tensor = graph.tensors[(op.outputs if r.kind == "output" else op.inputs)[r.which]]
             if r.kind == "output" or (before and tensor.id not in copied):
@@ -75,6 +84,22 @@ class Saving:
             shape, dtype = (copied[tensor.id], tensor.dtype) if before else (r.shape, r.dtype)
             out.append(Saved(Tensor(tensor.id, shape, "act", r.name or f"copy of {tensor.name}", dtype), None, before))
         return out
+
+    def _residuals(self, op: Op) -> list[Residual]:
+        """Return what the kernels that run keep; without copies that is what fused ones do."""
+        other = "composite" if self.running.fused or not self.keeping.copies else "fused"
+        residuals = self.keeping.of(op, self.graph, wants(op, self.needs))
+        return [self._in_fp32(r, op) if r.kernel == "composite" else r for r in residuals if r.kernel != other]
+
+    def _in_fp32(self, r: Residual, op: Op) -> Residual:
+        """Return what composite kernels keep: the first input, and what they make, in fp32 at least."""
+        x = self.graph.tensors[op.inputs[0]]
+        own = self.running.format_of(x, self.graph).name
+        if r.kind == "extra":
+            return r._replace(dtype="fp64") if own == "fp64" else r
+        if r.kind == "output" or r.which or own in ("fp32", "fp64"):
+            return r
+        return Residual("extra", 0, x.shape, "fp32", f"{x.name} in fp32")
 
     def keeps(self, op: Op) -> bool:
         """Whether an operation keeps anything, or a graph inside it may."""
@@ -151,7 +176,9 @@ AFTER = ("what follows",)
 """Who keeps a carry that the next turn or something behind the repeat keeps."""
 
 
-def kept(graph: Graph, needed: Needs, policy: str, chosen: Chosen) -> tuple[list[Kept], list[Condition]]:
+def kept(
+    graph: Graph, needed: Needs, policy: str, chosen: Chosen, running: Running
+) -> tuple[list[Kept], list[Condition]]:
     """Return what is kept of a graph, in the order in which it is made, and what must hold: enough turns of repeats.
 
     Parameters
@@ -164,9 +191,11 @@ def kept(graph: Graph, needed: Needs, policy: str, chosen: Chosen) -> tuple[list
         A name of `symacct.backward.policies`.
     chosen
         Tells which branch of a conditional runs.
+    running
+        How the forward pass runs.
 
     """
-    search = Search(policy, chosen, [])
+    search = Search(policy, chosen, running, [])
     found = search.within(graph, needed, {}).everything()
     return [k for _, k in sorted(found.items(), key=lambda item: item[0])], list(dict.fromkeys(search.conditions))
 
@@ -176,12 +205,13 @@ class Search(NamedTuple):
 
     policy: str
     chosen: Chosen
+    running: Running
     conditions: list[Condition]
     """Filled on the way: how many turns there must be where the first ones or the last ones differ."""
 
     def within(self, graph: Graph, needed: Needs, outside: Mapping[int, Sequence[str]]) -> Found:
         """Return what is kept of a graph; `outside` are outputs that are kept there, and by whom."""
-        saving = Saving(graph, needing(graph, needed), self.policy)
+        saving = Saving(graph, needing(graph, needed), self.policy, self.running)
         found = Found(saving, {}, {}, {})
         for i, by in outside.items():
             found.add(i, by)

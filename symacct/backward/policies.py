@@ -42,7 +42,7 @@ def without_copies(op: Op, graph: Graph, needs: Needs) -> tuple[Residual, ...]:
 
 def _source(r: Residual, op: Op, graph: Graph) -> Residual:
     if r.kind == "extra" and at_most(graph.tensors[op.inputs[r.which]].numel, product(r.shape)):
-        return Residual("input", r.which)
+        return Residual("input", r.which, kernel=r.kernel)
     return r
 
 

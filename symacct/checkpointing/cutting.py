@@ -225,7 +225,7 @@ class Cutting:
             times: Size = 1 if number < differing else as_times(add((n, -differing)))
             if times == 0:
                 break
-            saving = Saving(body, needing(body, (*needed, *wanted[carry:])), "torch")
+            saving = self.terms.saving(body, needing(body, (*needed, *wanted[carry:])))
             ends = ends_of(saving, body.inputs[:carry], body.outputs[:carry], op.label)
             turn = Cutting(saving, self.terms, self.sizes, inside=False, ends=ends, whole=not self.inside)
             stages, elsewhere = turn.runs()

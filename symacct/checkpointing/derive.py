@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from symacct.accounting import Account
 from symacct.accounting.walk import graphs
-from symacct.backward import Saving, chosen_inputs, needing
+from symacct.backward import chosen_inputs, needing
 from symacct.checkpointing.chain import Chain
 from symacct.checkpointing.cutting import Cutting, ends_of
 from symacct.checkpointing.saved import Terms
@@ -59,12 +59,12 @@ def chain_of(
     chosen = chosen_inputs(graph, wrt)
     needs = [graph.tensors[i].name in chosen for i in graph.inputs]
     if layers is None:
-        cutting = Cutting(Saving(graph, needing(graph, needs), "torch"), terms, sizes or {}, inside=inside)
+        cutting = Cutting(terms.saving(graph, needing(graph, needs)), terms, sizes or {}, inside=inside)
         chain = cutting.derived()
     else:
         taken = _taken(graph)
         needed = needing(graph, [need or i == taken for i, need in zip(graph.inputs, needs, strict=True)])
-        saving = Saving(graph, needed, "torch")
+        saving = terms.saving(graph, needed)
         ends = ends_of(saving, [taken], graph.outputs, "this block")
         cutting = Cutting(saving, terms, sizes or {}, inside=inside, ends=ends, whole=not inside)
         chain = cutting.repeated(layers)

@@ -20,7 +20,7 @@ from symacct.dtypes import storage_bytes
 from symacct.errors import UnknownOpError
 from symacct.expr import Expr, add, multiply
 from symacct.graph import Graph, Op
-from symacct.training.kept import format_on
+from symacct.training.kept import format_on, running_on
 
 Key: TypeAlias = Hashable
 """Names memory: the id of the tensor that owns it, or the place where a tensor was made to be kept."""
@@ -41,6 +41,10 @@ class Terms(NamedTuple):
         counted = [matmul_work(work) for work in works] if self.matmuls else works
         return one_unit(counts_of(counted, self.convention), self.convention)
 
+    def saving(self, graph: Graph, needs: set[int]) -> Saving:
+        """Return what the operations of a graph keep here, where these tensors need a gradient."""
+        return Saving(graph, needs, "torch", running_on(self.device, self.formats))
+
     def memory(self, tensor: int, saving: Saving) -> Expr:
         """Return the bytes of the memory that a tensor lies in."""
         return self._bytes(saving.memory(saving.owners[tensor]))
@@ -59,7 +63,7 @@ class Terms(NamedTuple):
                 what = f"what the opaque operation {op.label!r} keeps for its gradient is unknown"
                 raise UnknownOpError(f"{what}; detach its inputs, or write it out")
         found = Found(saving, {}, {}, {})
-        Search("torch", lambda op: dearest_branch(op, self.convention), []).over(ops, found)
+        Search("torch", lambda op: dearest_branch(op, self.convention), saving.running, []).over(ops, found)
         kept: dict[Key, Expr] = {i: self.memory(i, saving) for i in (*found.memories, *found.inside)}
         inside = Counter(found.inside.values())
         kept |= {p: self._bytes(k._replace(times=add((k.times, -inside[p])))) for p, k in found.others.items()}
@@ -67,8 +71,7 @@ class Terms(NamedTuple):
 
     def _bytes(self, kept: Kept) -> Expr:
         """Return the bytes of a tensor as it is kept on this device."""
-        form = format_on(self.device, kept, self.formats)
-        return 0 if form is None else multiply(kept.times, storage_bytes(form, kept.tensor.shape))
+        return multiply(kept.times, storage_bytes(format_on(self.device, kept, self.formats), kept.tensor.shape))
 
     def tail(self, ops: Sequence[Op], saving: Saving) -> Expr:
         """Return the operations after the last tensor that is saved, a parameter too; all of them where none is."""
@@ -96,7 +99,7 @@ class Terms(NamedTuple):
             inside, needed = dearest_branch(op, self.convention), wanted[1:]
         else:
             inside, needed = op.attrs["body"], (*by_turn(op, wanted)[-1], *wanted[op.attrs["carry"] :])
-        return self._tail(inside.ops, Saving(inside, needing(inside, needed), "torch"))
+        return self._tail(inside.ops, self.saving(inside, needing(inside, needed)))
 
 
 def _is_param(key: Key, saving: Saving) -> bool:

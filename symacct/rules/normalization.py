@@ -174,15 +174,19 @@ def keep(op: Op, _graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]
 
 
 def keep_of_rms_norm(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Residual, ...]:
-    """Keep the input, rstd and the weight; for the weight's gradient the normalised input.
+    """Keep the input, rstd and the weight; step by step, as torch runs on a CPU, what each wanted gradient needs.
 
-    So torch does on a CPU, where it runs the formula step by step (in bf16 on copies in fp32, which is not counted
-    here); a fused kernel works the normalised input out again.
+    There that of the input needs the input in fp32, rstd and the weight, and that of the weight the normalised input.
+    A fused kernel works the normalised input out again.
     """
-    kept = [Residual("input"), Residual("output", 1), *(Residual("input", i) for i in range(1, len(op.inputs)))]
-    shape = graph.tensors[op.inputs[0]].shape
-    normal = (Residual("extra", 0, shape, "fp32", "normalised input"),) if any(needs[1:]) else ()
-    return (*(kept if needs[0] else ()), *normal)
+    if not any(needs):
+        return ()
+    weight = [Residual("input", i) for i in range(1, len(op.inputs))]
+    kept = (Residual("input"), Residual("output", 1), *weight) if needs[0] else ()
+    normal = Residual("extra", 0, graph.tensors[op.inputs[0]].shape, "fp32", "normalised input")
+    composite = (*kept, normal) if any(needs[1:]) else kept
+    fused = (Residual("input"), Residual("output", 1), *weight)
+    return (*(r._replace(kernel="composite") for r in composite), *(r._replace(kernel="fused") for r in fused))
 
 
 RULES = {

@@ -10,7 +10,7 @@ from symacct.accounting import Account, Formats, Quantity
 from symacct.accounting.gradients import assumption
 from symacct.accounting.numbers import check_condition, concrete
 from symacct.accounting.steps import dearest_branch
-from symacct.backward import Kept, joint, kept
+from symacct.backward import Kept, Running, joint, kept
 from symacct.backward.needs import is_float
 from symacct.backward.policies import POLICIES
 from symacct.dtypes import AnyFormat, as_format, storage_bytes
@@ -22,7 +22,7 @@ from symacct.show import table
 
 What: TypeAlias = Literal["input", "parameter", "activation", "statistic", "mask", "index"]
 DEVICES = {
-    "cpu": "dropout keeps its mask in the dtype of its input, a norm its statistics in its own",
+    "cpu": "dropout keeps its mask in the dtype of its input, a norm its statistics; rms_norm runs in fp32",
     "cuda": "dropout keeps its mask in bytes, a norm its statistics in fp32, rms_norm no copy",
 }
 MEANING = {
@@ -31,10 +31,6 @@ MEANING = {
     "outputs": "the output of each product: one tensor a linear layer",
     "pre_and_post": "both sides of each non-linearity",
 }
-
-
-NORMALISED = "normalised input"
-"""What rms_norm keeps a copy of where it runs step by step."""
 
 
 class Row(NamedTuple):
@@ -186,19 +182,22 @@ def residuals(
     graph = account.graph
     both = joint(graph, wrt)
     needed = tuple(i in both.gradients for i in graph.inputs)
-    found, conditions = kept(graph, needed, policy, lambda op: dearest_branch(op, account.convention))
-    forms = [(k, format_on(device, k, account.dtypes)) for k in found]
-    rows = tuple(_row(k, form) for k, form in forms if form is not None)
+    running = running_on(device, account.dtypes)
+    found, conditions = kept(graph, needed, policy, lambda op: dearest_branch(op, account.convention), running)
+    rows = tuple(_row(k, format_on(device, k, account.dtypes)) for k in found)
     return Residuals(account, policy, device, assumption(graph, both, wrt), rows, tuple(conditions))
 
 
-def format_on(device: str, k: Kept, formats: Formats) -> AnyFormat | None:
-    """Return the format in which a tensor is kept on a device; None where it is not kept there."""
+def running_on(device: str, formats: Formats) -> Running:
+    """Return how a forward pass runs on a device."""
+    return Running(device == "cuda", formats.of)
+
+
+def format_on(device: str, k: Kept, formats: Formats) -> AnyFormat:
+    """Return the format in which a tensor is kept on a device."""
     form, what = formats.of_owner(k.tensor), _what(k)
     if device == "cpu":
         return form
-    if k.copy and k.tensor.name == NORMALISED:
-        return None
     if what == "mask":
         return as_format("bool")
     return as_format("fp32") if what == "statistic" and form.name != "fp64" else form
