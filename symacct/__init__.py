@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 # `__init__.pyi` says the same to type checkers and editors; a test holds the two together
 _ROOMS = {
     "symacct.accounting": "Account",
-    "symacct.accounting.analysis": "compare",
+    "symacct.accounting.comparison": "compare",
     "symacct.accounting.times": "times",
     "symacct.answers": "check read_answer",
     "symacct.api": "account bytes flops intensity matmul_flops",

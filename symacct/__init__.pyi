@@ -4,7 +4,7 @@ from symacct import testing as testing
 from symacct.accounting import (
     Account as Account,
 )
-from symacct.accounting.analysis import (
+from symacct.accounting.comparison import (
     compare as compare,
 )
 from symacct.accounting.times import (

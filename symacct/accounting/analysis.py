@@ -13,17 +13,15 @@ from symacct.accounting.steps import Step, counts_of
 from symacct.accounting.tables import COSTS, group_of
 from symacct.accounting.totals import check_parted
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, InconclusiveError, MixedUnitsError, one_of
+from symacct.errors import ConventionError, InconclusiveError, one_of
 from symacct.expr import (
     Expr,
     Sympy,
     add,
-    at_most,
     coefficient,
     degree,
     derivative,
     divide,
-    inequality,
     infinity,
     multiply,
     name,
@@ -31,7 +29,6 @@ from symacct.expr import (
     power,
     sign,
     terms_of,
-    to_latex,
     to_sympy,
     to_text,
 )
@@ -197,104 +194,3 @@ def _quadratic(factors: list[Expr]) -> list[tuple[Expr, int]] | None:
     if sign(c) == -1:
         return [(larger, 1)]
     return [(divide(-add((root, b)), multiply(2, a)), -1), (larger, 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two designs: the difference ``b - a`` of a total as a formula, and where the first is cheaper.
-
-    `cheaper` is ``"a"``, ``"b"``, ``"equal"`` for all sizes, or None where it depends; `left < right` is then
-    the region in which the first is cheaper. `never` says that there is none, though at some sizes they cost the same.
-    """
-
-    of: str
-    unit: str
-    a: Expr
-    b: Expr
-    cheaper: str | None
-    left: Expr
-    right: Expr
-    never: bool = False
-
-    @property
-    def difference(self) -> Sympy:
-        """What the second costs more than the first."""
-        return to_sympy(add((self.b, -self.a)))
-
-    @property
-    def region(self) -> str:
-        """Where the first is cheaper, as text."""
-        if self.cheaper is not None:
-            return {"a": "always", "b": "never", "equal": "never: they cost the same"}[self.cheaper]
-        if self.never:
-            return "never: b costs more at no sizes"
-        return f"{to_text(self.left, factored=False)} < {to_text(self.right, factored=False)}"
-
-    def __str__(self) -> str:
-        """Print both totals, the difference and the region."""
-        rows = [
-            ("a", to_text(self.a)),
-            ("b", to_text(self.b)),
-            ("b - a", to_text(add((self.b, -self.a)))),
-            ("a is cheaper", self.region),
-        ]
-        return "\n".join([f"{self.of} in {self.unit}", *(f"  {label:<13} {value}" for label, value in rows)])
-
-    def latex(self) -> str:
-        """Return the difference as LaTeX."""
-        return to_latex(add((self.b, -self.a)))
-
-
-def compare(a: Account, b: Account, of: str = "flops") -> Comparison:
-    """Compare two accounts: the difference as a formula, and the sizes at which the first is cheaper.
-
-    Parameters
-    ----------
-    a, b
-        Accounts; names that are alike mean the same size.
-    of
-        ``"flops"``, ``"matmul_flops"`` or ``"bytes"``.
-
-    Returns
-    -------
-    `Comparison`, with both totals, their `difference` b - a and the `region` where a is cheaper.
-
-    Raises
-    ------
-    MixedUnitsError
-        If the two count in different units.
-    InconclusiveError
-        If operations without a rule are passed over in one, and not the same ones in the other.
-    ConventionError
-        For a quantity that is no cost.
-
-    Examples
-    --------
-    >>> import symacct as sa
-    >>> print(sa.compare(sa.account("b d, d k -> b k"), sa.account("b d, d r, r k -> b k")))
-    flops in FLOP
-      a             2*b*d*k
-      b             2*b*r*(d + k)
-      b - a         2*b*(d*r - d*k + k*r)
-      a is cheaper  1/r < 1/d + 1/k
-
-    """
-    for given in (a, b):
-        if not hasattr(given, "total"):
-            msg = f"{given!r} is not an account; make one with symacct.account(...)"
-            raise ConventionError(msg)
-    if of not in COSTS:
-        msg = f"{of!r} is not a cost to compare; known: {one_of(COSTS)}"
-        raise ConventionError(msg)
-    if of != "bytes" and a.uncounted != b.uncounted:
-        lists = (", ".join(f"{times} {name}" for name, times in x.uncounted.items()) or "nothing" for x in (a, b))
-        msg = f"the totals are partial, and pass over different operations: {' in one, '.join(lists)} in the other"
-        raise InconclusiveError(msg)
-    if a.unit(of) != b.unit(of):
-        msg = f"one account is in {a.unit(of)}, the other in {b.unit(of)}; count both in one unit, as under '2n'"
-        raise MixedUnitsError(msg)
-    first, second = a.total(of), b.total(of)
-    direction = sign(add((second, -first)))
-    names = {1: "a", -1: "b", 0: "equal", None: None}
-    never = direction is None and at_most(second, first)
-    return Comparison(of, a.unit(of), first, second, names[direction], *inequality(first, second), never)

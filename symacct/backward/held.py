@@ -86,7 +86,7 @@ class Saving:
         return out
 
     def _residuals(self, op: Op) -> list[Residual]:
-        """Return what the kernels that run keep; without copies that is what fused ones do."""
+        """Return what the kernels that run keep: fused ones, or composite ones, step by step; without copies fused."""
         other = "composite" if self.running.fused or not self.keeping.copies else "fused"
         residuals = self.keeping.of(op, self.graph, wants(op, self.needs))
         return [self._in_fp32(r, op) if r.kernel == "composite" else r for r in residuals if r.kernel != other]

@@ -215,7 +215,7 @@ def compare(
     latex: Latex = False,
 ) -> None:
     """Print what a second pattern or layer costs more than a first, and where the first is cheaper."""
-    from symacct.accounting.analysis import compare as compare_accounts
+    from symacct.accounting.comparison import compare as compare_accounts
 
     how = {"convention": convention, "order": order, "traffic": traffic, "notation": notation}
     names = [names_of(what, notation) for what in (first, second)]

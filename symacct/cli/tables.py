@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accounting import Account
-from symacct.accounting.analysis import Comparison
+from symacct.accounting.comparison import Comparison
 from symacct.bounds import LowerBound
 from symacct.cli.output import total_json
 from symacct.conventions import convention_of

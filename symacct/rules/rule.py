@@ -76,11 +76,7 @@ def no_work(_op: Op, _graph: Graph) -> Work:
 
 
 class Residual(NamedTuple):
-    """Something autograd keeps from the forward pass: an input, an output, or a tensor made for the purpose.
-
-    Where it depends on how an operation runs, `kernel` says with which one it is kept: a fused one, or composite ones,
-    step by step. These run in fp32 at least: an input is kept as a copy in fp32 where its own format is smaller.
-    """
+    """Something autograd keeps from the forward pass: an input, an output or one made for it; by which kernels."""
 
     kind: Literal["input", "output", "extra"]
     which: int = 0

@@ -175,7 +175,6 @@ PAIRS = [
     (("b d, d k -> b k", {"d": "d - 1", "b": "b + 1"}), ("b d, d k -> b k", {})),
     (("i j, j k, k l -> i l", {}), ("i j, j k, k l -> i l", {"order": "naive"})),
     (("b d, d k -> b k", {"d": "ceil(k/2)"}), ("b d, d k -> b k", {"d": "k/2"})),
-    (("b d -> b", {}), ("b d -> b", {"convention": "exact"})),
     (("b d, d k -> b k", {"d": "d/h"}), ("b d, d k -> b k", {"k": "h"})),
     (("b d, d k -> b k", {"d": "q/(k + 1)"}), ("b d, d k -> b k", {"d": "2*q/(k + 1)"})),
 ]
@@ -202,7 +201,6 @@ def test_regions_that_must_be_decided():
     assert verdict({}, {"d": "d + 1"}).region == "always"
     assert verdict({"d": "d + 1"}, {}).region == "never"
     assert verdict({}, {}).region == "never: they cost the same"
-    assert verdict({}, {"convention": "exact"}).cheaper == "b"
     assert verdict({"dtype": "fp32"}, {"dtype": "bf16"}, "bytes").cheaper == "b"
     assert verdict({"d": 1, "b": 2, "k": 3}, {"d": 4, "b": 5, "k": 6}).cheaper == "a"
     low_rank = sa.compare(sa.account(MATMUL), sa.account("b d, d r, r k -> b k"))
@@ -237,6 +235,35 @@ def test_compare_errors():
     with pytest.raises(MixedUnitsError, match="one account is in MAC, the other in FLOP"):
         sa.compare(sa.account(MATMUL, convention="mac"), a)
     assert sa.compare(sa.account(MATMUL, convention="mac"), a, of="bytes").cheaper == "equal"
+    for of in ("flops", "matmul_flops"):
+        with pytest.raises(ConventionError, match="one account counts under exact, the other under 2n"):
+            sa.compare(sa.account(MATMUL, convention="exact"), a, of=of)
+    for other in (3, a.residuals()):
+        with pytest.raises(ConventionError, match="is not an account; make one with"):
+            sa.compare(other, a)
+
+
+def test_steps_of_training_are_compared_by_their_accounts():
+    one, other = (sa.account(MATMUL, **sizes).training() for sizes in ({}, {"k": "2*k"}))
+    with pytest.raises(
+        ConventionError, match=r"a step of training has several accounts; compare one, such as a\.total"
+    ):
+        sa.compare(one, other)
+    assert sa.same(sa.compare(one.total, other.total).difference, "6*b*d*k")
+
+
+def test_bytes_that_are_counted_otherwise_say_so():
+    def chain(x: "b d", w: "d k"):
+        return sa.relu(x @ w)
+
+    a, b = sa.account(chain, traffic="compulsory", dtype="fp32"), sa.account(chain)
+    found = sa.compare(a, b, of="bytes")
+    assert found.under == (("dtype", "fp32", "bf16"), ("traffic", "compulsory", "unfused"))
+    assert "  traffic       compulsory (a), unfused (b)" in str(found).split("\n")
+    fused = sa.compare(sa.account(chain, fuse="pointwise"), sa.account(chain, layout="torch"), of="bytes")
+    assert [way[0] for way in fused.under] == ["layout", "fuse"]
+    assert sa.compare(a, b).under == ()  # of operations nothing of that matters
+    assert sa.compare(b, b, of="bytes").under == ()
 
 
 def test_answers_are_values():
