@@ -8,7 +8,7 @@ from symacct.answers.algebra import expanded
 from symacct.answers.reading import SHARE
 from symacct.answers.text.names import Names
 from symacct.answers.text.units import Unit, read_unit
-from symacct.answers.trees import ONE, joined, names_in, replaced
+from symacct.answers.trees import ONE, joined, names_in, nodes, replaced
 from symacct.answers.truth import Truth, seem_flops
 from symacct.answers.types import Finding, Reading, Warned
 from symacct.errors import one_of
@@ -80,6 +80,8 @@ def _unit_mismatch(reading: Reading, wanted: Unit | None, truth: Truth) -> Findi
     alike = ("/" in reading.unit) == ("/" in truth.unit)
     if alike and reading.per and wanted.per and reading.per != wanted.per:
         return wrong
+    if _is_per_other(reading, wanted, truth):
+        return wrong
     given, asked = dict(reading.dims), dict(wanted.dims)
     if given == asked:
         return None
@@ -106,7 +108,22 @@ def _with_symbols(reading: Reading, truth: Truth) -> dict[str, int]:
 
 def _above(given: dict[str, int], reading: Reading) -> dict[str, int]:
     """Return the dimensions above a fraction of sizes: n elements over bytes a second are seconds."""
-    return {name: power for name, power in given.items() if power > 0} if names_in(reading.tree) else given
+    above = {name: power for name, power in given.items() if power > 0}
+    return above if names_in(reading.tree) and list(above) == ["s"] else given
+
+
+def _is_per_other(reading: Reading, wanted: Unit, truth: Truth) -> bool:
+    """Whether an amount is that for one of something, where the question asks for all and does not say how many."""
+    if "/" not in reading.unit or not reading.per or reading.per == wanted.per:
+        return False
+    if reading.per == "element" and not truth.names.symbols:  # bits per value are those of a format
+        return False
+    symbol = _counted(reading.per, truth.names)
+    if not symbol:
+        return True
+    trails = reading.text.rstrip(" .").endswith(reading.unit.rpartition("/")[2])  # not in 16 bytes/param * P
+    divided = any(symbol in names_in(below) for below in nodes(reading.tree, ("/",)))
+    return trails and symbol in names_in(reading.tree) and not divided
 
 
 def _per_noun(reading: Reading, wanted: Unit | None, truth: Truth) -> Meant:

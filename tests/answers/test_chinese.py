@@ -135,3 +135,31 @@ def test_what_people_wrote_stays_as_it_is() -> None:
     assert chinese("days and hours", ABOUT) == "天与小时"
     assert chinese("B, in 1/(2*B) for 1/2, in one over it", ABOUT) == "B（1/(2*B)，应为 1/2）（取倒数后）"
     assert chinese("D for n, in B*D for B*n", ABOUT) == "D，应为 n（B*D，应为 B*n）"
+
+
+CHINESE = [  # (answer, truth)
+    ("根号L", "sqrt(L)"),
+    ("三分之L", "L/3"),
+    ("L的三分之一", "L/3"),
+    ("三分之二L", "2*L/3"),
+    ("四L", "4*L"),
+    ("一百四十四", "144"),
+    ("两万五千", "25000"),
+    ("一亿两千万", "12*10**7"),
+    ("三点五", "3.5"),
+    ("百分之五十", "1/2"),
+    ("五成", "1/2"),
+]
+
+
+@pytest.mark.parametrize(("text", "truth"), CHINESE)
+def test_numbers_and_roots_in_chinese(text, truth):
+    assert sa.check(text, truth, "L").correct
+    assert not sa.check(text, f"2*({truth})", "L").correct
+
+
+@pytest.mark.parametrize("text", ["猫L", "L猫", "两只猫L", "L 与 M"])
+def test_chinese_that_is_not_read_is_refused_by_name(text):
+    verdict = sa.check(text, "L", {"L": "", "M": ""})
+    assert not verdict.correct
+    assert "与" in str(verdict) or "猫" in str(verdict)

@@ -144,3 +144,29 @@ def test_two_numbers_are_two_answers(text):
 def test_what_is_struck_through_is_no_answer():
     assert sa.check("~~10.28~~ 3.43", "3.43", mode="numeric").correct
     assert not sa.check("~~3.43~~ 10.28", "3.43", mode="numeric").correct
+
+
+PER_OTHER = ("2BTD FLOP/s", "2BTD FLOPs per token", "2BTD per GPU", "2BTD per head", "2BTD * layers", "2BTD*experts")
+
+
+@pytest.mark.parametrize("text", PER_OTHER)
+def test_a_formula_in_another_unit_is_not_the_total(text):
+    assert not sa.check(text, "2*B*T*D", {"B": "batch", "T": "tokens", "D": "width"}, unit="FLOPs").correct
+
+
+@pytest.mark.parametrize("text", ["144 GPU-days", "144 GPU days", "144 H100-days"])
+def test_days_of_devices_are_no_days(text):
+    assert sa.check(text, "144", unit="days", mode="numeric").mistakes[0] == "wrong_unit"
+    assert sa.check(text, "144", unit="GPU-days", mode="numeric").correct
+    assert sa.check("3456 GPU hours", "144", unit="GPU-days", mode="numeric").correct
+
+
+def test_what_is_counted_per_piece_is_taken_times_their_number():
+    for text in ("16 bytes/param * P", "16 bytes per parameter"):
+        assert sa.check(text, "16*P", {"P": "parameters"}, unit="bytes").correct
+
+
+@pytest.mark.parametrize("text", ["989.5 TFLOPS / 3.35 TB/s", "295 FLOP/s per B/s", "295 FLOP/B"])
+def test_an_intensity_may_be_a_ratio_of_rates(text):
+    assert sa.check(text, "295.4", unit="FLOPs/byte", mode="numeric").correct
+    assert not sa.check(text, "300", unit="FLOPs/byte", mode="numeric").correct

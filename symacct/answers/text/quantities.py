@@ -115,6 +115,10 @@ def in_unit_of(settled: Settled, wanted: Unit | None) -> Settled:
 
 
 def _is_rate(settled: Settled, wanted: Unit) -> bool:
-    """Whether TFLOPS stands for TFLOP/s, as people write it for both."""
-    rate = settled.dims == (("FLOP", 1),) and wanted.dims == (("FLOP", 1), ("s", -1))
-    return rate and settled.unit.lower().endswith("flops")
+    """Whether TFLOPS stands for TFLOP/s, also over bytes a second, or hours for GPU-hours, as people write."""
+    dims = dict(settled.dims)
+    if {**dims, "device": 1} == dict(wanted.dims) and "s" in dims:
+        return True
+    a_second = dims.get("s", 0) - 1
+    rate = tuple(sorted((n, p) for n, p in {**dims, "s": a_second}.items() if p))
+    return rate == wanted.dims and "flops" in settled.unit.lower()

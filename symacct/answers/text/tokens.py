@@ -80,7 +80,10 @@ def _folded(tokens: list[Token]) -> list[Token]:
         if token.text == "|" and len(out) > 1 and out[-1].kind == "word" and out[-2].text == "|":
             out[-2:] = [out[-1]._replace(glued=out[-2].glued)]
         elif len(out) > 1 and out[-1].text == "-" and token.glued and _is_compound(out[-2].text, token.text):
-            out[-2:] = [token._replace(start=out[-2].start)]  # GPU-hours are hours
+            text = f"{out[-2].text}-{token.text}" if unit_of(f"{out[-2].text}-{token.text}") else token.text
+            out[-2:] = [token._replace(text=text, start=out[-2].start)]
+        elif out and out[-1].kind == token.kind == "word" and unit_of(f"{out[-1].text}-{token.text}"):  # GPU days
+            out[-1] = out[-1]._replace(text=f"{out[-1].text}-{token.text}", end=token.end)
         elif token.text in ("s", "sec") and out and out[-1].text == "μ":
             out[-1] = out[-1]._replace(text="μs", end=token.end)
         else:

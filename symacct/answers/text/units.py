@@ -112,6 +112,9 @@ def unit_of(word: str) -> Unit | None:
     lower = word.lower()
     if lower in _TIMES and (len(word) > 1 or word == lower):
         return Unit(word, Fraction(_TIMES[lower]), (("s", 1),))
+    device, hyphen, time = word.partition("-")
+    if hyphen and NOUNS.get(device.lower()) == "device" and time.lower() in _TIMES:
+        return Unit(word, Fraction(_TIMES[time.lower()]), (("device", 1), ("s", 1)))
     if lower in NOUNS:
         return Unit(word, Fraction(1), (), NOUNS[lower])
     if word == "%" or lower in ("percent", "pct"):
@@ -163,7 +166,7 @@ def divided(above: Unit, below: Unit) -> Unit:
 @lru_cache(maxsize=512)
 def read_unit(text: str) -> Unit | None:
     """Read the unit of a question, such as ``FLOPs/byte`` or ``GiB``; nothing for none or a strange one."""
-    counted = re.sub(r"\b(gpu|tpu|device|chip|[abh]\d{2,3})[- ](?=\w)", "", text.strip(), flags=re.IGNORECASE)
+    counted = re.sub(r"(?<=\w) (?=(hours|days|years)\b)", "-", text.strip(), flags=re.IGNORECASE)
     parts = [p.strip() for p in re.split(r"/|\bper\b", counted) if p.strip()]
     units = [unit_of(p) for p in parts]
     known = [u for u in units if u is not None]

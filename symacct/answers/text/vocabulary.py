@@ -82,6 +82,7 @@ SPOKEN: dict[tuple[str, ...], str] = {
         (">", "no less than, not less than"),
         ("<", "no more than, not more than, up to"),
         ("≈", "on the order of, of the order of, in the order of"),
+        ("√", "根号"),
         ("→", "tends to, approaches, converges to, goes to"),
         *_FRACTIONS,
     )
@@ -92,7 +93,7 @@ APPROXIMATE = frozenset(listed("about approximately approx roughly around circa 
 PER = frozenset(["per", "每"])
 _HAN_UNITS = """字节 比特 位 浮点运算 浮点操作 次浮点运算 次运算 次 秒 秒钟 分钟 小时 时 天
 日 周 星期 个月 月 年 毫秒 微秒 纳秒"""
-PERCENT = "百分之"
+PARTS, PERCENT = "分之", "百分之"
 _COUNTS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen twenty"""
 NUMBERS: dict[str, str] = {
@@ -110,7 +111,18 @@ _HAN_SPOKEN = (*EQUALS, *CONCLUSIONS, *NEGATIONS, *OTHERS, *(p[0] for p in SPOKE
 HAN_WORDS = frozenset(
     {
         w
-        for w in (PERCENT, *NUMBERS, *PROSE, *CONDITIONS, *PER, *SUFFIXES, *NOUNS, *listed(_HAN_UNITS), *_HAN_SPOKEN)
+        for w in (
+            PARTS,
+            PERCENT,
+            *NUMBERS,
+            *PROSE,
+            *CONDITIONS,
+            *PER,
+            *SUFFIXES,
+            *NOUNS,
+            *listed(_HAN_UNITS),
+            *_HAN_SPOKEN,
+        )
         if not w.isascii()
     }
 )

@@ -97,7 +97,9 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
         out.append(token._replace(kind="sign", text="*"))
         return at + 1
     starred = before is not None and before.text == "*" and len(word) > 1
-    noun = starred and (found := unit_of(word)) is not None and not found.dims
+    noun = (
+        starred and not any(t.kind == "name" for t in out) and (found := unit_of(word)) is not None and not found.dims
+    )
     last = all(t.kind == "word" and (unit_of(t.text) or t.text.lower() in PER) for t in tokens[at + 1 :])
     if (behind or noun) and (unit := _unit(token, before, words, last=last)):
         out.append(token._replace(kind="unit", text=unit))
@@ -120,7 +122,7 @@ def _is_order(token: Token, after: Token | None, out: list[Token], words: Words)
         return False
     if token.text in ONE_SIDED and not out:
         what = f"{token.text}(...) only says that it {ONE_SIDED[token.text]}; write O(...) for the order"
-        raise AnswerError(f"cannot read the answer: {what}\\n{caret(words.text, token.start, token.end)}")
+        raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
     return True
 
 
@@ -191,8 +193,10 @@ def _more_unit(tokens: list[Token], at: int, out: list[Token]) -> int:
         sign, word = tokens[at], tokens[at + 1]
         if not (sign.text == "/" or sign.text.lower() in PER) or word.kind != "word" or unit_of(word.text) is None:
             break
-        out[-1] = out[-1]._replace(text=f"{out[-1].text}/{word.text}", end=word.end)
-        at += 2
+        rate = [t.text for t in tokens[at + 2 : at + 4]] == ["/", "s"] and out[-1].text.endswith("/s")
+        above = out[-1].text.removesuffix("/s") if rate else out[-1].text  # FLOP/s per B/s are FLOP/B
+        out[-1] = out[-1]._replace(text=f"{above}/{word.text}", end=word.end)
+        at += 4 if rate else 2
     return at
 
 
