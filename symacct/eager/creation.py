@@ -9,7 +9,7 @@ from symacct.eager.dtypes import torch_dtype
 
 
 def full(*, shape: Sequence[int], value: float, dtype: Any, device: Any = None) -> Any:
-    """Make a tensor of one value, in torch's default dtype where none is given."""
+    """Make a tensor of one value; of a graph that pins no dtype in torch's default one."""
     import torch
 
     return torch.full(tuple(shape), value, dtype=torch_dtype(dtype or torch.get_default_dtype()), device=device)

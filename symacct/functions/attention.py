@@ -121,7 +121,10 @@ def _bias(q: Any, k: Any, mask: Any, window: Any, *, is_causal: bool, align: Ali
         else:
             mask = window_mask(s, t, window=window, align=align, like=q)
     is_bool = mask is not None and str(mask.dtype).endswith("bool")
-    return where(mask, 0.0, float("-inf")) if is_bool else mask
+    if not is_bool:
+        return mask
+    bias = where(mask, 0.0, float("-inf"))
+    return bias if isinstance(q, Symbolic) else bias.to(q.dtype)
 
 
 def _written_out(q: Any, k: Any, v: Any, bias: Any, scale: float | None) -> Any:

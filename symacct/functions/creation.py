@@ -22,7 +22,7 @@ def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = N
     like
         A tensor in whose graph, or on whose device, it is made; it is not read.
     dtype
-        A storage format; None follows the account's, in torch its default dtype.
+        A storage format; None that of `like`: the account's where that is pinned to none.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def full(shape: Sequence[Any], value: float, *, like: Any, dtype: str | None = N
     2*b*s
 
     """
-    name = None if dtype is None else as_plain_format(dtype).name
+    name = getattr(like, "dtype", None) if dtype is None else as_plain_format(dtype).name
     return create("full", like, shape=tuple(size_in(like, s) for s in shape), value=value, dtype=name)
 
 

@@ -50,7 +50,7 @@ def test_masks_let_the_counted_pairs_through(s, t, window, align):
 
 def test_constants_are_made_in_both_worlds():
     x = torch.zeros(2, 3, dtype=torch.float64)
-    assert torch.equal(sa.zeros((2, 3), like=x), torch.zeros(2, 3))
+    assert torch.equal(sa.zeros((2, 3), like=x), torch.zeros(2, 3, dtype=torch.float64))
     assert torch.equal(sa.ones((2,), like=x, dtype="fp64"), torch.ones(2, dtype=torch.float64))
     assert torch.equal(sa.arange(4, like=x), torch.arange(4))
     (x,) = symbolic((B, S))
@@ -60,6 +60,35 @@ def test_constants_are_made_in_both_worlds():
     for op in graph.ops:
         assert (op.inputs, rule_of(op).reads(op, graph), rule_of(op).work(op, graph)) == ((), (), {})
         assert [r.shape for r in rule_of(op).writes(op, graph)] == [graph.tensors[op.outputs[0]].shape]
+
+
+@pytest.mark.parametrize("made", [sa.zeros, sa.ones, lambda shape, **how: sa.full(shape, 2.0, **how)])
+def test_constants_have_the_format_of_what_they_are_like(made):
+    x = torch.randn(3, 4).bfloat16()
+    assert made(x.shape, like=x).dtype == torch.bfloat16
+    assert made(x.shape, like=x, dtype="fp32").dtype == torch.float32
+
+    def layer(x: "b d"):
+        return made(x.shape, like=sa.cast(x, "fp32")), made(x.shape, like=x)
+
+    account = sa.account(layer, dtype="bf16")
+    assert [account.formats[i].name for i in account.graph.outputs] == ["fp32", "bf16"]
+
+
+def test_sums_by_index_start_from_zeros_in_half_formats():
+    h, index = torch.randn(3, 4).bfloat16(), torch.tensor([[0], [1], [1]]).expand(3, 4)
+    out = sa.scatter_add(sa.zeros(h.shape, like=h), index, h, 0)
+    assert torch.equal(out, torch.zeros_like(h).scatter_add(0, index, h))
+
+
+@pytest.mark.parametrize("seen", [{"is_causal": True}, {"is_causal": True, "window": 2}, {"mask": "of booleans"}])
+def test_written_out_attention_runs_in_half_formats(seen):
+    q, k, v = (torch.randn(1, 2, 4, 8).bfloat16() for _ in range(3))
+    how = {"mask": torch.ones(4, 4, dtype=torch.bool).tril()} if "mask" in seen else seen
+    out = sa.scaled_dot_product_attention(q, k, v, backend="math", **how)
+    exact = sa.scaled_dot_product_attention(q.float(), k.float(), v.float(), **how)
+    assert out.dtype == torch.bfloat16
+    torch.testing.assert_close(out.float(), exact, rtol=0.05, atol=0.05)
 
 
 def test_constants_that_cannot_be():
