@@ -10,11 +10,14 @@ from symacct.accounting.numbers import together
 from symacct.accounting.pinned import pinned
 from symacct.conventions import convention_of
 from symacct.dtypes import AnyFormat, as_format, pin_of
-from symacct.errors import ConventionError, DtypeError, GraphError, nearest, one_of
+from symacct.errors import ConventionError, DtypeError, GraphError, SizeError, UnknownAxisError, nearest, one_of
 from symacct.graph import Graph, check
 from symacct.rules import check_shapes
 from symacct.rules.rule import show_shape
 from symacct.symbolic.signature import called, signature_of, trace
+
+OPTIONS = ("sizes", "convention", "dtype", "traffic", "params", "layout", "fuse")
+"""Of an account of a function, which a size may be a mistyped word of."""
 
 
 def account_function(
@@ -29,7 +32,13 @@ def account_function(
     arguments = signature_of(fn).parameters
     given = {n: v for n, v in keywords.items() if n in arguments}
     put_in = together(sizes, {n: v for n, v in keywords.items() if n not in arguments})
-    graph = trace(fn, given, put_in, params)
+    try:
+        graph = trace(fn, given, put_in, params)
+    except (SizeError, UnknownAxisError) as error:
+        mistaken = [n for n in put_in if repr(n) in str(error) and nearest(n, OPTIONS)]
+        if not mistaken:
+            raise
+        raise type(error)(f"{str(error).rstrip('.')}.{nearest(mistaken[0], OPTIONS)}") from None
     return _account(graph, called(fn), chosen)
 
 

@@ -104,6 +104,13 @@ def load_worked(path: str | Path) -> Worked:
             raise GraphError(msg)
         return Worked(functions[wanted])
     annotated = {n: f for n, f in functions.items() if inspect.signature(f).parameters and f.__annotations__}
+    if not annotated:
+        others = f"; it has {one_of(functions)}, without annotations" if functions else ""
+        msg = (
+            f"{source.name} holds no function of annotated tensors{others}; write a layer as one, as in "
+            "def layer(x: 'b d', w: 'd k'): return x @ w"
+        )
+        raise GraphError(msg)
     if len(annotated) != 1:
         found_ones = one_of(annotated)
         msg = f"{source.name} has no 'worked' and not one annotated function, but {found_ones}; name one: {source}:NAME"

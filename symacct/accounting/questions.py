@@ -9,11 +9,16 @@ from symacct.accounting import analysis, numbers
 from symacct.accounting.regimes import Regimes, named_terms, regimes
 from symacct.accounting.solve import Solution, solve
 from symacct.accounting.sweep import Sweep, sweep
+from symacct.accounting.totals import check_counted
 from symacct.expr import Sympy, collect_sizes
 
 
 class Questions:
-    """Methods alone, in a file of their own since their explanations are long."""
+    """Methods alone, in a file of their own since their explanations are long.
+
+    Where work is not counted (`symacct.opaque`) they are of bytes: what else is partial raises `InconclusiveError`, and
+    a sweep says so.
+    """
 
     __slots__ = ()
 
@@ -29,6 +34,7 @@ class Questions:
         n/3
 
         """
+        check_counted(self, of or "flops")
         return analysis.leading(self, axis, of)
 
     def limit(self: Any, axis: Any, *, of: str = "intensity") -> Sympy:
@@ -41,6 +47,7 @@ class Questions:
         1/2
 
         """
+        check_counted(self, of)
         return analysis.limit(self, axis, of)
 
     def sensitivity(self: Any, axis: Any, *, of: str = "intensity") -> Sympy:
@@ -53,6 +60,7 @@ class Questions:
         d*k/(b*d + b*k + d*k)
 
         """
+        check_counted(self, of)
         return analysis.sensitivity(self, axis, of)
 
     def crossovers(self: Any, axis: Any, *, of: str = "bytes", by: analysis.By = None) -> list[Any]:
@@ -82,6 +90,7 @@ class Questions:
         operand 2 read = output written at b = d
 
         """
+        check_counted(self, of)
         return analysis.crossovers(self, axis, of, by)
 
     def solve(self: Any, axis: Any, **target: Any) -> Solution:
@@ -161,5 +170,6 @@ class Questions:
          where k = 4096
 
         """
+        check_counted(self, of)
         numbers_given = collect_sizes(sizes, given, self.names)
         return regimes(self, axes, named_terms(self, of, by), told=(of, self.unit(of)), sizes=numbers_given, span=span)

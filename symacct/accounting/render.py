@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from symacct.accounting.steps import Step
 
 
-def _told(account: Account, quantity: str) -> str:
+def told(account: Account, quantity: str) -> str:
     """Name a total; bytes are counted of every operation, work not of those without a rule."""
     return f"{quantity} (partial)" if account.uncounted and quantity not in ("bytes", "params") else quantity
+
+
+def not_counted(account: Account) -> list[str]:
+    """Say what has no rule, so that work is partial."""
+    return [f"{times} {name}: the totals are partial" for name, times in account.uncounted.items()]
 
 
 def _number(x: Expr) -> str:
@@ -40,10 +45,10 @@ def notes(account: Account) -> list[tuple[str, str]]:
         out += [("order", account.order)] if len(account.graph.ops) > 1 or account.order != "left" else []
     else:
         out += [("layout", account.layout), ("fuse", account.fuse)]
-        out += [("", told)] if "flash" in account.fuse and (told := told_of_flash(account.graph)) else []
+        out += [("", flash)] if "flash" in account.fuse and (flash := told_of_flash(account.graph)) else []
     out += [("gradients", account.gradients)] if account.gradients else []
     out += [("free", ", ".join(f"{times} {kind}" for kind, times in account.free.items()))] if account.free else []
-    out += [("NOT COUNTED", f"{times} {name}: the totals are partial") for name, times in account.uncounted.items()]
+    out += [("NOT COUNTED", text) for text in not_counted(account)]
     if any(step.kind.startswith("sdpa") for step in account.steps):
         out.append(("attention", f"{account.convention.attention} pairs of queries and keys are counted"))
     if account.convention.attention != "full" and (chains := written_out(account.graph)):
@@ -62,6 +67,7 @@ def formats(account: Account) -> str:
 
 def _step_row(account: Account, step: Step, number: int) -> list[str]:
     counted = " and ".join(f"{to_text(v)} {u}" for u, v in counts_of([step.work], account.convention).items()) or "0"
+    counted = "?" if step.kind == "opaque" else counted
     return [str(number), step.label, counted.removesuffix(" FLOP"), to_text(step.bytes)]
 
 
@@ -80,7 +86,7 @@ def account_table(account: Account) -> str:
     if any(b.counted is None for b in account.branches.parts):
         undecided = "which branch counts depends on the sizes: give some as numbers"
         return f"{account.title}\n\n{account.branches}\n\n{undecided}"
-    rows = [[_told(account, q), _number(account.total(q)), account.unit(q)] for q in totals_of(account)]
+    rows = [[told(account, q), _number(account.total(q)), account.unit(q)] for q in totals_of(account)]
     if "flops" not in totals_of(account):
         rows[:0] = [["work", to_text(amount), unit] for unit, amount in account.counts.items()]
     out = table(["quantity", "closed form", "unit"], rows, account.title)
@@ -93,7 +99,7 @@ def account_table(account: Account) -> str:
 
 def account_html(account: Account) -> str:
     """See `Account._repr_html_`."""
-    rows = [[_told(account, q), f"${to_latex(account.total(q))}$", account.unit(q)] for q in totals_of(account)]
+    rows = [[told(account, q), f"${to_latex(account.total(q))}$", account.unit(q)] for q in totals_of(account)]
     return html_table(["quantity", "closed form", "unit"], rows, account.title) + html_table(
         ["under", ""], [list(n) for n in notes(account)]
     )
@@ -101,7 +107,7 @@ def account_html(account: Account) -> str:
 
 def latex(account: Account) -> str:
     """See `Account.latex`."""
-    return aligned([(_told(account, q), to_latex(account.total(q))) for q in totals_of(account)])
+    return aligned([(told(account, q), to_latex(account.total(q))) for q in totals_of(account)])
 
 
 def account_json(account: Account) -> dict[str, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import axis_name, holds
 from symacct.accounting.quantity import QUANTITIES
-from symacct.errors import ConventionError, ExpressionError, InconclusiveError, one_of
+from symacct.accounting.totals import check_counted
+from symacct.errors import ConventionError, ExpressionError, InconclusiveError, SizeError, UnitError, one_of
 from symacct.expr import (
     Call,
     Expr,
@@ -31,6 +33,7 @@ from symacct.expr import (
     to_text,
 )
 from symacct.graph import Condition
+from symacct.units import quantity as read_quantity
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
@@ -101,7 +104,8 @@ class Solution:
 def solve(account: Account, axis: Any, target: Mapping[str, Any]) -> Solution:
     """See `Account.solve`."""
     n = axis_name(account, axis)
-    quantity, wanted = _target(target)
+    quantity, wanted = _target(account, target)
+    check_counted(account, quantity)
     shown = to_text(wanted) if isinstance(wanted, Poly) else str(target[quantity])
     return reaching(account.total(quantity), wanted, n, (quantity, shown), account.conditions)
 
@@ -138,18 +142,23 @@ def reaching(
     return Solution(*told, n, roots, regions, derived)
 
 
-def _target(target: Mapping[str, Any]) -> tuple[str, Expr]:
+def _target(account: Account, target: Mapping[str, Any]) -> tuple[str, Expr]:
     if len(target) != 1 or next(iter(target)) not in QUANTITIES:
         msg = f"give one quantity and its value, as in intensity=295; known: {one_of(QUANTITIES)}"
         raise ConventionError(msg)
     ((quantity, value),) = target.items()
-    return quantity, _number(value)
+    return quantity, _number(value, account.unit(quantity))
 
 
-def _number(value: Any) -> Expr:
-    """Read a target exactly: a float as the decimal it prints as."""
+def _number(value: Any, unit: str) -> Expr:
+    """Read a target exactly: text as an expression or a number with its unit, a float as the decimal it prints as."""
     if isinstance(value, str):
-        return read(value)
+        try:
+            return read(value)
+        except ExpressionError:
+            with suppress(SizeError, UnitError):
+                return Fraction(str(read_quantity(value, unit).value))
+            raise
     if isinstance(value, float):
         if not math.isfinite(value):
             msg = f"{value} is not a target to reach"

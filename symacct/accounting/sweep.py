@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import axis_name
+from symacct.accounting.render import told
 from symacct.accounting.totals import totals_of
 from symacct.errors import SizeError, UndefinedSizeError, one_of
 from symacct.expr import Call, Expr, Poly, as_size, terms_of, whole_denominator
@@ -96,7 +97,11 @@ class Sweep:
         return out
 
     def note(self, quantity: str) -> str:
-        """Say how exact the values of a total are."""
+        """Say how exact the values of a total are, and whether some work is not in it."""
+        partial = told(self.account, quantity) != quantity
+        return self._exactness(quantity) + f"; partial: {one_of(self.account.uncounted)} not counted" * partial
+
+    def _exactness(self, quantity: str) -> str:
         if quantity == "intensity":
             return "float64 (a quotient)"
         if self.exact(quantity):

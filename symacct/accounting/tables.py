@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.accounting.numbers import concrete
 from symacct.accounting.steps import Step, counts_of, dearest_branch, one_unit
-from symacct.accounting.totals import check_parted, is_parted
+from symacct.accounting.totals import check_counted, check_parted, is_parted
 from symacct.accounting.walk import conditionals
 from symacct.conventions import matmul_work
 from symacct.errors import ConventionError, InconclusiveError, one_of
@@ -41,6 +41,8 @@ class Part:
     matmul_flops: Expr
     unfused: Expr
     account: Account
+    partial: bool = False
+    """Whether some of its work is not counted."""
 
     @property
     def bytes(self) -> Expr:
@@ -71,6 +73,8 @@ class Breakdown:
         ------
         ConventionError
             For another quantity, and for compulsory bytes, which are of the whole and of no part of it.
+        InconclusiveError
+            For work of which some is not counted.
 
         Examples
         --------
@@ -84,6 +88,7 @@ class Breakdown:
         if of not in COSTS:
             msg = f"{of!r} has no shares; known: {one_of(COSTS)}"
             raise ConventionError(msg)
+        check_counted(self.account, of)
         given = concrete(self.account, collect_sizes(sizes, axes, self.account.names))
         amounts = {p.name: Fraction(evaluate(getattr(p, of), given)) for p in self.parts}
         total = sum(amounts.values()) or 1
@@ -96,9 +101,21 @@ class Breakdown:
     def __str__(self) -> str:
         """Print the parts as a table."""
         told = COSTS[::2] if is_parted(self.account) else COSTS[:1]
-        return table([self.by, *told], [[p.name, *(to_text(getattr(p, of)) for of in told)] for p in self.parts])
+        return table([self.by, *told], [[p.name, *(_amount(p, of) for of in told)] for p in self.parts])
 
     __repr__ = __str__
+
+
+def _amount(part: Part, of: str) -> str:
+    """Write an amount of a part; of work without a rule that it is not known, or that it is partial."""
+    amount = getattr(part, of)
+    if of == "bytes" or not part.partial:
+        return to_text(amount)
+    return "?" if amount == 0 else f"{to_text(amount)} + ?"
+
+
+def _partial(steps: Iterable[Step]) -> bool:
+    return any(step.kind == "opaque" for step in steps)
 
 
 def group_of(by: str | Callable[[Step], str]) -> Callable[[Step], str]:
@@ -131,7 +148,7 @@ def breakdown(account: Account, by: str | Callable[[Step], str]) -> Breakdown:
             one_unit(counts_of(some, account.convention), account.convention)
             for some in (works, [matmul_work(w) for w in works])
         )
-        parts.append(Part(name, counted, multiplied, add(s.bytes for s in steps), account))
+        parts.append(Part(name, counted, multiplied, add(s.bytes for s in steps), account, _partial(steps)))
     return Breakdown(by if isinstance(by, str) else "part", tuple(parts), account)
 
 
@@ -172,7 +189,8 @@ def _costs(account: Account) -> list[str]:
     """Return flops and bytes as text; what depends on branches inside is said so."""
     try:
         counted = " and ".join(f"{to_text(v)} {u}" for u, v in account.counts.items()) or "0"
-        return [counted.removesuffix(" FLOP"), to_text(account.total("bytes"))]
+        counted = counted.removesuffix(" FLOP") + (" + ?" if account.uncounted else "")
+        return [counted, to_text(account.total("bytes"))]
     except InconclusiveError:
         return ["depends", "depends"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from symacct.accounting.quantity import QUANTITIES
 from symacct.accounting.steps import bytes_of, counts_of, one_unit
 from symacct.conventions import matmul_work
-from symacct.errors import ConventionError, GraphError, UndefinedSizeError, one_of
+from symacct.errors import ConventionError, GraphError, InconclusiveError, UndefinedSizeError, one_of
 from symacct.expr import Expr, add, divide
 
 if TYPE_CHECKING:
@@ -65,6 +65,20 @@ def check_parted(account: Account, quantity: str = "bytes") -> None:
             "(.traffic_terms()), or the operations of an account with traffic='unfused'"
         )
         raise ConventionError(msg)
+
+
+def check_counted(account: Account, quantity: str) -> None:
+    """Check that a total is whole: work that has no rule is in none of the totals but the bytes.
+
+    Raises
+    ------
+    InconclusiveError
+        Names what is not counted.
+
+    """
+    if account.uncounted and quantity not in ("bytes", "params"):
+        msg = f"{quantity} is partial, so it says nothing of the whole; not counted: {one_of(account.uncounted)}"
+        raise InconclusiveError(msg)
 
 
 def is_parted(account: Account) -> bool:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from symacct.errors import SymacctError
 
@@ -62,9 +62,29 @@ def _run(words: list[str]) -> None:
 
         print_total(words[0], words[1], words[2:])
         return
+    from typer import Abort, BadParameter
+
     from symacct.cli.commands import app
 
-    app(words, prog_name="symacct")
+    if not words:  # help
+        app(words, prog_name="symacct")
+    try:
+        code = app(words, prog_name="symacct", standalone_mode=False)
+    except BadParameter.__mro__[1] as error:  # type: ignore[misc] # UsageError of the click that typer has
+        _fail(_told(error))
+    except Abort:
+        sys.stderr.write("Aborted.\n")
+        sys.exit(1)
+    sys.exit(code or 0)
+
+
+def _told(error: Any) -> str:
+    """Say in one line what a command lacks or does not know."""
+    told = error.format_message().strip()
+    wanted = getattr(getattr(error, "param", None), "help", None)
+    path = error.ctx.command_path if error.ctx else "symacct"
+    told = f"{told.rstrip('.')}: {wanted}" if wanted else told
+    return f"{told}{'' if told[-1] in '.?' else '.'} See {path} --help"
 
 
 def _prepare_streams() -> None:

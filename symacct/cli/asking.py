@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from symacct.accounting.render import not_counted, told
 from symacct.accounting.solve import Solution
 from symacct.accounting.sweep import Sweep
 from symacct.cli.accounts import counted
@@ -31,7 +32,7 @@ from symacct.show import table
 asking = typer.Typer(rich_markup_mode=None)
 
 Reached: TypeAlias = Annotated[
-    str, typer.Option("--reach", help="A total and its value: 'intensity=295.37', 'flops=10**12', 'bytes=80*10**9'.")
+    str, typer.Option("--reach", help="A total and its value: 'intensity=295.37', 'flops=10**12', 'bytes=80 GB'.")
 ]
 ValueWords: TypeAlias = Annotated[
     list[str] | None,
@@ -107,12 +108,27 @@ def sweep(
     lists = {name: _numbers(name, text) for name, text in read_sizes(values).items()}
     points = account.sweep(sizes=lists, zip=pairs, exact=True)
     rows = _rows(points)
-    names = [*points.axes, "flops", "bytes", "intensity"]
+    totals = ["flops", "bytes", "intensity"]
+    names = [*points.axes, *totals]
+    uncounted = {name: to_json(times) for name, times in account.uncounted.items()}
     emit(
-        lambda: table(names, [[*map(str, row[:-1]), _decimal(row[-1])] for row in rows], account.title),
-        lambda: {"title": account.title, "units": [account.unit(q) for q in names[-3:]], "names": names, "rows": rows},
+        lambda: table(
+            [*points.axes, *(told(account, q) for q in totals)],
+            [[*map(str, row[:-1]), _decimal(row[-1])] for row in rows],
+            account.title,
+        ),
+        lambda: {
+            "title": account.title,
+            "units": [account.unit(q) for q in totals],
+            "uncounted": uncounted,
+            "names": names,
+            "rows": rows,
+        },
         as_json=json,
-        notes=[f"under {account.convention.label}, {account.traffic}"],
+        notes=[
+            f"under {account.convention.label}, {account.traffic}",
+            *(f"NOT COUNTED: {text}" for text in not_counted(account)),
+        ],
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from symacct.errors import ConventionError, nearest, one_of
+from symacct.errors import ConventionError, InconclusiveError, nearest, one_of
 from symacct.optimizers import compressed, elementwise, matrices
 from symacct.optimizers.value import Optimizer
 
@@ -33,6 +34,20 @@ def _named(name: str) -> Optimizer:
     make, options = NAMED[name]
     made: Optimizer = make(**options)
     return made
+
+
+def _check_steps(spec: Any) -> None:
+    """Check that a class, or an instance, takes steps, and takes them by itself."""
+    if not isinstance(spec, type) and not hasattr(spec, "param_groups"):
+        return
+    name = getattr(spec, "__name__", type(spec).__name__)
+    if not hasattr(spec, "step"):
+        msg = f"{name} is no optimizer, it takes no steps; give a name ({one_of(NAMED)}), or a torch.optim.Optimizer"
+        raise ConventionError(msg)
+    closure = inspect.signature(spec.step).parameters.get("closure")
+    if closure is not None and closure.default is closure.empty:
+        msg = f"a step of {name} runs the model itself, as often as it likes (its closure): what it costs is not known"
+        raise InconclusiveError(msg)
 
 
 def optimizer(spec: Any) -> Optimizer:
@@ -77,4 +92,5 @@ def optimizer(spec: Any) -> Optimizer:
         raise ConventionError(msg)
     from symacct.optimizers.reading import read_optimizer
 
+    _check_steps(spec)
     return read_optimizer(spec)

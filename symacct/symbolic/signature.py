@@ -6,7 +6,7 @@ Shapes stand in annotations (see `symacct.symbolic.annotations`) or are given by
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ def trace(
     put_in = {n: as_size(v, n) for n, v in sizes.items()}
     shapes = Shapes({**_chosen(arguments, given, put_in), **put_in})
     builder = Builder(shapes.sizes)
-    params = params.replace(",", " ").split() if isinstance(params, str) else params
+    params = _read_params(params)
     values: dict[str, Any] = {}
     for argument in arguments:
         if argument.kind == "size":
@@ -216,6 +216,16 @@ def _value(argument: _Argument, given: Mapping[str, Any]) -> tuple[Any, str | No
         raise GraphError(msg)
     is_shape = name in given and isinstance(value, str) and kind != "text" and (default is EMPTY or default is None)
     return Spec(value) if is_shape else value, None
+
+
+def _read_params(params: Any) -> list[str]:
+    """Return names of parameters: a list of them, or text in which they are apart by commas or blanks."""
+    if isinstance(params, str):
+        return params.replace(",", " ").split()
+    if not isinstance(params, Iterable) or not all(isinstance(p, str) for p in params):
+        msg = f"params={params!r} are no names of arguments; give them as in params=['w']"
+        raise GraphError(msg)
+    return list(params)
 
 
 def _check_params(params: Sequence[str], values: Mapping[str, Any]) -> None:

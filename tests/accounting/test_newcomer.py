@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import symacct as sa
-from symacct.errors import ConventionError, GraphError
+from symacct.errors import ConventionError, GraphError, SymacctError
 from symacct.expr import evaluate
 from tests.graph.examples import GRAPHS
 
@@ -88,3 +88,18 @@ def test_gelu_against_swiglu():
     fair = sa.compare(account("mlp", sizes={"f": "4*d"}), account("gated_mlp", sizes={"f": "8*d/3"}))
     assert sa.same(fair.difference, "-72*b*s*d")
     assert fair.cheaper == "b"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"param": ["w"]}, "Did you mean 'params'"),
+        ({"dtypes": "fp32"}, "no size 'dtypes'.*Did you mean 'dtype'"),
+        ({"dtypes": ["fp32"]}, "Did you mean 'dtype'"),
+        ({"params": [3]}, r"give them as in params=\['w'\]"),
+        ({"params": 3}, r"give them as in params=\['w'\]"),
+    ],
+)
+def test_options_that_are_mistyped(options, says):
+    with pytest.raises(SymacctError, match=says):
+        sa.account(lambda x, w: x @ w, x="b d", w="d k", **options)

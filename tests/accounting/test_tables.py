@@ -144,6 +144,37 @@ def test_a_partial_total_says_so_everywhere():
     assert "partial" not in str(sa.account(block))
 
 
+@pytest.mark.parametrize("of", ["flops", "matmul_flops", "intensity"])
+def test_what_is_asked_of_a_partial_total_is_refused(of):
+    account = sa.account(partial)
+    refused = [
+        lambda: account.leading("b"),
+        lambda: account.leading("b", of=of),
+        lambda: account.limit("b", of=of),
+        lambda: account.sensitivity("b", of=of),
+        lambda: account.solve("b", **{of: 10}),
+        lambda: account.crossovers("b", of=of),
+        lambda: account.regimes("b", of=of, d=2, L=3),
+    ]
+    for ask in refused:
+        with pytest.raises(InconclusiveError, match=r"is partial.*not counted: mixer, my kernel"):
+            ask()
+    assert account.solve("b", bytes=10**6).roots
+    assert sa.same(account.leading("b", of="bytes"), "b*(4*d + 8*L*d)")
+
+
+def test_what_is_not_counted_is_no_zero_in_a_table():
+    account = sa.account(partial, L=2)
+    assert [line.split()[:3] for line in str(account).splitlines() if " mixer  " in line] == [["1", "mixer", "?"]]
+    assert ["mixer", "?", "4*b*d"] in [line.split() for line in str(account.by("op")).splitlines()]
+    assert "4*b*d**2 + ?" in str(account.by(lambda _: "all"))
+    with pytest.raises(InconclusiveError, match="not counted"):
+        account.by("op").shares(b=1, d=2)
+    swept = account.sweep(b=[1, 2], d=3)
+    assert swept.note("flops") == "exact; partial: mixer, my kernel not counted"
+    assert swept.note("bytes") == "exact"
+
+
 def test_partial_totals_compare_only_where_the_same_is_passed_over():
     def other(x: "b d", w: "L d d"):
         return sa.repeat("L", lambda h, w: sa.opaque("my kernel", [sa.relu(h @ w)], [h.shape]), x, xs=w)

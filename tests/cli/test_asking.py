@@ -88,3 +88,35 @@ def test_mistakes_are_one_message(run, words, said) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_target_has_a_unit(run) -> None:
+    """Of n numbers of bf16 read, 2*n bytes."""
+    assert run("solve", "n -> n", "--for", "n", "--reach", "bytes=80 GB").out == "bytes >= 80 GB for n >= 20000000000\n"
+    assert run("solve", *SQUARE, "--for", "n", "--reach", "flops=2 TFLOP").out == "flops >= 2 TFLOP for n >= 10000\n"
+    assert run("solve", *SQUARE, "--for", "n", "--reach", "bytes=1 TFLOP").code == 2
+
+
+PARTLY = """
+import symacct as sa
+
+def partly(x: 'b d', w: 'd k'):
+    y = x @ w
+    return sa.opaque('mystery', [y], [y.shape])
+"""
+
+
+def test_what_is_not_counted_is_said(run, tmp_path: Path) -> None:
+    file = tmp_path / "partly.py"
+    file.write_text(PARTLY, encoding="utf-8")
+    ran = run("solve", str(file), "--for", "b", "--reach", "flops=100")
+    assert (ran.code, ran.out) == (2, "")
+    assert "flops is partial" in ran.err
+    assert "mystery" in ran.err
+    ran = run("sweep", str(file), "b=1,2", "d=3", "k=4")
+    assert "flops (partial)" in ran.out
+    assert "intensity (partial)" in ran.out
+    assert "bytes (partial)" not in ran.out
+    assert "NOT COUNTED: 1 mystery" in ran.err
+    data = json.loads(run("sweep", str(file), "b=1,2", "d=3", "k=4", "--json").out)
+    assert data["uncounted"]["mystery"]["text"] == "1"

@@ -80,8 +80,9 @@ CHAIN = "i j, j k, k l -> i l"
         (["flops", "a b c d e, e f -> a f", *(f"{n}={'9' * 1000}" for n in "abcdef")], ["4,300 digits"]),
         # these are typer's
         (["flop", MATMUL], ["No such command 'flop'", "flops"]),
-        (["flops"], ["Missing argument 'PATTERN'"]),
+        (["flops"], ["Missing argument 'PATTERN': In quotes, such as 'b d, d k -> b k'. See symacct flops --help"]),
         (["compare", MATMUL], ["Missing argument 'B'"]),
+        (["roofline", MATMUL], ["Missing option '--device'", "A device of `symacct devices`", "roofline --help"]),
         (["flops", MATMUL, "--convension", "exact"], ["--convension", "--convention"]),
         (["dtypes", "--latex"], ["--latex"]),
     ],
@@ -93,6 +94,13 @@ def test_mistakes(run, words: list[str], says: list[str]) -> None:
         assert part in ran.err
     assert "Traceback" not in ran.err
     assert len(ran.err) < 1000
+
+
+@pytest.mark.parametrize("words", [["flops"], ["roofline", MATMUL], ["flop"], ["flops", MATMUL, "--convension", "2n"]])
+def test_what_is_missing_or_unknown_is_one_line(run, words: list[str]) -> None:
+    err = run(*words).err
+    assert err.startswith("symacct: ")
+    assert err.count("\n") == 1
 
 
 def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,6 +171,20 @@ def test_a_mistake_in_a_file_is_one_message_with_its_line(run, tmp_path: Path, c
     assert (ran.code, ran.out, ran.err[:9]) == (2, "", "symacct: ")
     assert MINE[code] in ran.err
     assert "mine.py:" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("code", "has"),
+    [("", ""), ("class Layer:\n    pass\n", ""), ("def f(x):\n    return x\n", "it has f, without ann")],
+)
+def test_a_file_without_a_layer_says_what_a_layer_is(run, tmp_path: Path, code: str, has: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(code, encoding="utf-8")
+    ran = run("account", str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert "mine.py holds no function of annotated tensors" in ran.err
+    assert "def layer(x: 'b d', w: 'd k')" in ran.err
+    assert has in ran.err
 
 
 def test_what_a_file_prints_is_no_part_of_the_answer(run, tmp_path: Path) -> None:

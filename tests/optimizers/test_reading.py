@@ -7,8 +7,9 @@ import copy
 import pytest
 
 import symacct as sa
-from symacct.errors import InconclusiveError, UnknownOpError
+from symacct.errors import ConventionError, InconclusiveError, UnknownOpError
 from symacct.expr import name
+from symacct.optimizers import optimizer
 
 torch = pytest.importorskip("torch")
 R, C = name("r"), name("c")
@@ -208,3 +209,12 @@ def test_state_in_the_parameters_format_under_a_policy_of_fp32_state():
     assert sa.bytes_per_parameter(adamw, "bf16-master").total == 16
     with pytest.raises(sa.SymacctError, match="keeps 'exp_avg' in the format of what it updates, bf16"):
         sa.bytes_per_parameter(adamw, "bf16")
+
+
+def test_what_takes_no_steps_or_runs_the_model_itself_is_refused():
+    with pytest.raises(ConventionError, match="Linear is no optimizer, it takes no steps"):
+        optimizer(torch.nn.Linear)
+    with pytest.raises(ConventionError, match="int is no optimizer"):
+        optimizer(int)
+    with pytest.raises(InconclusiveError, match="a step of LBFGS runs the model itself"):
+        optimizer(torch.optim.LBFGS)
