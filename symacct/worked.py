@@ -68,9 +68,15 @@ class Worked:
         arguments = inspect.signature(self.build).parameters
         given = {**self.sizes, **self.values, **(sizes or {})}
         values = {n: v for n, v in given.items() if n in arguments}
+        values |= {n: _number(v) for n, v in values.items() if arguments[n].annotation is inspect.Parameter.empty}
         put_in = {n: v for n, v in given.items() if n not in arguments}
         named = self.params if params is None else params
         return account(self.build, params=named, sizes=put_in, **values, **options)
+
+
+def _number(value: Any) -> Any:
+    """Return a whole number that is written out as that number: of an argument without annotation it is no shape."""
+    return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
 
 
 def load_worked(path: str | Path) -> Worked:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symacct.errors import UnknownOpError
-from symacct.symbolic.size import plain
+from symacct.symbolic.size import Dim, plain
 from symacct.symbolic.tensor import Symbolic, record
 
 
@@ -77,6 +77,9 @@ def _on_torch(kind: str, tensors: Sequence[Any]) -> Callable[..., Any]:
             msg = f"{kind} cannot run on torch tensors; it can be {', '.join(sorted(KINDS))}"
             raise UnknownOpError(msg)
         return KINDS[kind]
+    if any(type(t) is Dim for t in tensors):
+        msg = f"{kind} of a size; its root is a power beside a tensor: x / x.shape[-1] ** 0.5, or ** -0.5"
+        raise UnknownOpError(msg)
     kinds = ", ".join(sorted({type(t).__name__ for t in tensors})) or "nothing"
     msg = f"{kind} takes symbolic or torch tensors, not {kinds}"
     raise UnknownOpError(msg)

@@ -133,7 +133,11 @@ class Dim:
         self._refuse("asked for the number of")
 
     def __float__(self) -> float:
-        self._refuse("asked for the number of")
+        msg = (
+            f"asked for the number of the size {self.value}, which is still a name; give it as a number, or write its "
+            "root as a power beside a tensor: x / x.shape[-1] ** 0.5, or x * x.shape[-1] ** -0.5"
+        )
+        raise UndefinedSizeError(msg)
 
     def __repr__(self) -> str:
         return repr(self.value)

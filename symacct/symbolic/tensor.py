@@ -14,6 +14,14 @@ from symacct.symbolic.builder import Builder, caller
 from symacct.symbolic.operators import comparison, of_masks, operator, reflected, unknown
 from symacct.symbolic.size import Dim, plain, unwrap, wrap
 
+WRITTEN = {
+    "var": "((x - x.mean(-1, keepdim=True)) ** 2).mean(-1)",
+    "std": "symacct.sqrt(((x - x.mean(-1, keepdim=True)) ** 2).mean(-1))",
+    "norm": "symacct.sqrt((x ** 2).sum(-1))",
+    "clamp": "symacct.minimum(symacct.maximum(x, low), high)",
+}
+"""Methods of torch's tensors that are made of others here: how."""
+
 
 class Symbolic:
     """A tensor of a graph that is being built; only its shape and dtype are known.
@@ -73,7 +81,15 @@ class Symbolic:
             f"a symbolic tensor has no {name!r}; torch's methods are functions here, for tensors of both worlds: "
             "symacct.softmax(x), and sum, mean, amax, amin, reshape, view, permute, transpose, expand are methods too"
         )
-        raise AttributeError(msg)
+        raise AttributeError(f"{msg}; write {WRITTEN[name]}" if name in WRITTEN else msg)
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        msg = f"{self!r} does not change in place; make another: symacct.where, symacct.pad or symacct.concat{caller()}"
+        raise GraphError(msg)
+
+    def __float__(self) -> float:
+        msg = f"{self!r} has no data, so math's functions do not take it; symacct.exp, log, sqrt, tanh do{caller()}"
+        raise GraphError(msg)
 
     def item(self) -> Any:  # noqa: D102 # refuses
         self._no_data("its value")

@@ -203,3 +203,10 @@ def test_a_layer_that_leaves_is_a_layer_that_does_not_run(run, tmp_path, code: s
     assert (ran.code, ran.out) == (2, "")
     assert "does not run" in ran.err
     assert "SystemExit: " in ran.err
+
+
+def test_a_number_for_an_argument_without_annotation_is_no_shape(run, tmp_path):
+    file = tmp_path / "scaled.py"
+    file.write_text('def scaled(x: "b d", scale):\n    return x * scale\n', encoding="utf-8")
+    result = run("account", str(file), "scale=3", "d=5", "--json")
+    assert '"title": "scaled(x (b, 5))"' in result.out
