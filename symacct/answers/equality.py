@@ -10,7 +10,7 @@ from typing import NamedTuple
 from symacct.answers.algebra import TooMuchError, expression, is_opaque
 from symacct.answers.evaluate import TooLargeError, UndefinedValueError, close, evaluate, is_exact, number
 from symacct.answers.points import edges, generic, small
-from symacct.answers.trees import exchanged, joined, nodes, numbers_in
+from symacct.answers.trees import exchanged, joined, leaves, nodes, numbers_in
 from symacct.answers.types import Counterexample
 from symacct.errors import AnswerError, ExpressionError
 from symacct.expr import Call, add, multiply, names_in, numerator, terms_of
@@ -115,13 +115,19 @@ def _first_difference(answer: Tree, truth: Tree, points: Iterable[Mapping[str, i
         except (UndefinedValueError, TooLargeError):
             continue
         if not close(given, wanted, tolerance):
-            return Counterexample(sizes, plain(given), plain(wanted))
+            return Counterexample(_used(sizes, answer, truth), plain(given), plain(wanted))
     return None
 
 
 def values_at(answer: Tree, truth: Tree, sizes: Mapping[str, Fraction | int]) -> Counterexample:
     """Return both values at given sizes."""
-    return Counterexample(dict(sizes), plain(evaluate(answer, sizes)), plain(evaluate(truth, sizes)))
+    return Counterexample(_used(sizes, answer, truth), plain(evaluate(answer, sizes)), plain(evaluate(truth, sizes)))
+
+
+def _used(sizes: Mapping[str, Fraction | int], *trees: Tree) -> dict[str, Fraction | int]:
+    """Return the sizes of the names that are in the formulas."""
+    used = {leaf.text for tree in trees for leaf in leaves(tree)}
+    return {name: size for name, size in sizes.items() if name in used}
 
 
 def plain(x: Fraction) -> int | Fraction | float:

@@ -32,7 +32,8 @@ def compare(tree: Tree, reading: Reading, question: Question) -> Verdict:
 
 def example(tree: Tree, truth: Tree, question: Question) -> Counterexample | None:
     """Return sizes at which an answer and a truth differ."""
-    if question.mode == "numeric" and question.at:
+    a_number = question.mode == "numeric" or not names_in(tree)
+    if question.at and a_number and question.open_names <= set(question.at):
         return values_at(tree, truth, question.at)
     return counterexample(tree, truth, question.names)
 
@@ -158,7 +159,7 @@ def _asymptotic(tree: Tree, reading: Reading, question: Question) -> Verdict:
         return Verdict(correct=True, proof="rounded", warnings=(note,))
     if not names_in(tree) and question.open_names and question.at:
         return _number_for_formula(tree, Equality(equal=False), question)
-    return _wrong(tree, question, Counterexample(large, plain(given), plain(wanted)))
+    return _wrong(tree, question, values_at(tree, truth, large))
 
 
 def _large(names: Iterable[str], growing: Iterable[str]) -> dict[str, int]:
@@ -187,7 +188,7 @@ def _numeric(tree: Tree, reading: Reading, question: Question) -> Verdict:
     given, wanted = evaluate(tree, sizes), evaluate(truth, sizes)
     if close(given, wanted, max(question.rtol, _last_digit(reading.text) if question.to_last_digit else question.rtol)):
         return Verdict(correct=True, proof="value")
-    return _wrong(tree, question, Counterexample(dict(sizes), plain(given), plain(wanted)))
+    return _wrong(tree, question, values_at(tree, truth, sizes))
 
 
 def _last_digit(text: str) -> Fraction:

@@ -12,10 +12,10 @@ from symacct.answers.evaluate import close, evaluate
 from symacct.answers.text.grammar import Reach, parse
 from symacct.answers.text.names import Names, names_for
 from symacct.answers.text.printing import written
-from symacct.answers.text.quantities import in_unit_of, settle
+from symacct.answers.text.quantities import added_up, in_unit_of, settle
 from symacct.answers.text.statement import FLIPPED, Statement, split
 from symacct.answers.text.tokens import Token, tokens_of
-from symacct.answers.text.units import Unit, read_unit
+from symacct.answers.text.units import Unit, read_unit, unit_of
 from symacct.answers.text.words import Words, sort_words
 from symacct.answers.trees import inverse, joined, names_in, negated, nodes, replaced
 from symacct.answers.types import Reading, Warned
@@ -48,6 +48,8 @@ class _Way(NamedTuple):
     sides: bool = False
     """Whether a slash divides all that is before it by all that is behind."""
     convert: bool = True
+    ending: bool = False
+    """Whether a letter at the end is the unit asked for rather than a symbol: ``4BTD B`` in bytes."""
 
 
 def read_answer(text: str, symbols: Mapping[str, str] | Iterable[str] = (), *, unit: str = "") -> Reading:
@@ -109,6 +111,8 @@ def _with_both(main: Reading, others: tuple[Reading, ...]) -> tuple[Warned, ...]
 def _alternatives(source: _Source, main: Reading) -> tuple[Reading, ...]:
     """Read the text in each other way that gives another formula."""
     ways = [_Way(sides=True)] if _may_divide_sides(source) else []
+    if _may_end_in_unit(source):
+        ways.append(_Way(ending=True))
     if any(w.code == "two_readings" for w in main.warnings):
         ways.append(_Way(whole=True))
     if any(w.code == "ambiguous_division" for w in main.warnings):
@@ -137,6 +141,16 @@ def _is_far(exact: Reading, rounded: Reading) -> bool:
     return not close(evaluate(rounded.tree, {}), evaluate(exact.tree, {}), MOST_APART)
 
 
+def _may_end_in_unit(source: _Source) -> bool:
+    """Whether the last word is letters of the question and also the unit asked for, apart or behind a number."""
+    tokens = source.statement.formulas[-1][1]
+    if len(tokens) < 2 or source.wanted is None or not source.names.is_product(tokens[-1].text):
+        return False
+    unit = unit_of(tokens[-1].text)
+    apart = not tokens[-1].glued or tokens[-2].kind == "number"
+    return apart and unit is not None and unit.dims == source.wanted.dims
+
+
 def _may_divide_sides(source: _Source) -> bool:
     """Whether a formula has sums on both sides of its only slash, which stands no closer: ``2n-1/4n+2``."""
     tokens = source.statement.formulas[-1][1]
@@ -152,7 +166,7 @@ def _may_divide_sides(source: _Source) -> bool:
 
 def _read(source: _Source, way: _Way) -> Reading:
     text, statement, names, wanted, noticed = source
-    words = Words(text, names, wanted, list(noticed), {}, whole=way.whole)
+    words = Words(text, names, wanted, list(noticed), {}, whole=way.whole, ending=way.ending)
     trees = _trees(statement.formulas, words, way)
     if statement.is_cases:
         trees = [("", Node("if", tuple(tree for _, tree in trees), 0))]
@@ -200,7 +214,7 @@ def _trees(formulas: list[tuple[str, list[Token]]], words: Words, way: _Way) -> 
 
 
 def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
-    sorted_out = sort_words(tokens, words)
+    sorted_out = added_up(sort_words(tokens, words))
     if way.sides:
         slash = next(i for i, t in enumerate(sorted_out) if t.text == "/")
         above, below = (parse(side, words.text).tree for side in (sorted_out[:slash], sorted_out[slash + 1 :]))

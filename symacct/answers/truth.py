@@ -11,6 +11,7 @@ from symacct.accounting import QUANTITIES, Account, Quantity
 from symacct.answers.evaluate import evaluate
 from symacct.answers.reading import SHARE, read_answer
 from symacct.answers.text.names import Names, names_for
+from symacct.answers.text.units import read_unit
 from symacct.answers.text.vocabulary import FUNCTIONS
 from symacct.api import account
 from symacct.conventions import PRESETS, convention_of
@@ -67,6 +68,10 @@ def truth_of(
         For a truth that does not read, or has names that are not among the symbols.
 
     """
+    if unit and read_unit(unit) is None:
+        raise ConventionError(
+            f"no unit {unit!r}; there are bytes, FLOPs, seconds, days, tokens, % and the like, and ratios of them"
+        )
     if isinstance(truth, Account):
         return _of_account(truth, symbols, unit, quantity, conventions)
     if isinstance(truth, str) and "->" in truth:
@@ -76,6 +81,10 @@ def truth_of(
         return _of_account(account_of_file(truth.strip(), convention=convention), symbols, unit, quantity, conventions)
     if hasattr(truth, "ops") and hasattr(truth, "tensors"):
         return _of_account(account(truth, convention=convention), symbols, unit, quantity, conventions)
+    if quantity != "flops":
+        raise ConventionError(
+            f"{quantity!r} chooses among the totals of a pattern, a graph or a file; this truth is its own"
+        )
     if isinstance(truth, Quantity):
         return _of_text(str(truth.value), symbols, unit or truth.unit, conventions)
     return _of_text(_text_of(truth), symbols, unit, conventions)

@@ -165,7 +165,7 @@ class Verdict:
         """Print right or wrong, the counterexample, the likely mistakes and what was noticed."""
         from symacct.answers.mistakes import told
 
-        return "\n".join([*told(self), *(w.text for w in self.warnings)])
+        return "\n".join([*told(self), *dict.fromkeys(w.text for w in self.warnings)])
 
     @property
     def mistakes(self) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def check(
     verdict = compare(
         *(answer, truth, named, mode, rtol, growing, sizes), unit=unit, quantity=of, show_derivation=show_derivation
     )
-    lines = [*told(verdict, lang), *(spoken(w.text, lang) for w in verdict.warnings)]
+    lines = [*told(verdict, lang), *dict.fromkeys(spoken(w.text, lang) for w in verdict.warnings)]
     lines += [spoken(line, lang) for line in (f"the truth: {verdict.truth}", *verdict.derivation) if show_derivation]
     emit(lambda: "\n".join(lines), verdict.to_json, as_json=json)
     if not verdict.correct:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from symacct.answers.mistakes import MISTAKES
 from symacct.answers.question import MODES
+from symacct.answers.text.units import read_unit
 from symacct.conventions import PRESETS
 from symacct.errors import SymacctError, nearest, one_of
 from symacct.grading.fields import Fields
@@ -155,6 +156,8 @@ def _check(question: Question, fields: Fields) -> None:
         if code not in known:
             what = "convention" if field == "accept" else "mistake or convention"
             fields.fail(field, f"no {what} is called {code[:60]!r}; known: {', '.join(known)}.{nearest(code, known)}")
+    if question.unit and read_unit(question.unit) is None:
+        fields.fail("unit", f"the unit {question.unit[:60]!r} is not known")
     try:
         judged_by(question)
     except SymacctError as error:

@@ -122,13 +122,9 @@ def _names(question: Question, judged: Judged, verdicts: Mapping[str, Verdict]) 
 
 
 def _unit(question: Question) -> Iterator[str]:
-    """Say where the unit that is asked for is not known, or of another kind than what a pattern or a graph counts."""
-    if not question.unit:
-        return
+    """Say where the unit that is asked for is of another kind than what a pattern or a graph counts."""
     asked, truth = read_unit(question.unit), value_of(question)
-    if asked is None:
-        yield f"the unit {question.unit!r} is not known, so the units of answers are not compared with it"
-    elif isinstance(truth, Account):
+    if asked is not None and isinstance(truth, Account):
         own = truth.unit(question.truth.of)
         counted = read_unit(own)
         fits = counted is None or counted.dims == asked.dims

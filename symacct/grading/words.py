@@ -125,10 +125,6 @@ SENTENCES: chinese.Sentences = (
     ("{0} should be right under {1}, and is under <2>", "{0} 应在约定 {1} 下正确，实际为 <2>"),
     ("none", "无"),
     ("the symbol {0} stands in no truth and in no form", "符号 {0} 没有出现在任何答案或写法中"),
-    (
-        "the unit {0} is not known, so the units of answers are not compared with it",
-        "不认识单位 {0}，无法据此核对答案的单位",
-    ),
     ("the unit {0} is asked for, and {1} are counted in {2}", "题目要求单位 {0}，而 {1} 的单位是 {2}"),
 )
 """What is wrong with files and keys, with its blanks: in English, as the code says it, and in Chinese."""

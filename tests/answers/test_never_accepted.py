@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import symacct as sa
+from symacct.errors import ConventionError
 
 FORMULAS = [  # (answer, truth)
     ("min(n, 10**9)", "n"),
@@ -170,3 +171,35 @@ def test_what_is_counted_per_piece_is_taken_times_their_number():
 def test_an_intensity_may_be_a_ratio_of_rates(text):
     assert sa.check(text, "295.4", unit="FLOPs/byte", mode="numeric").correct
     assert not sa.check(text, "300", unit="FLOPs/byte", mode="numeric").correct
+
+
+CACHE = {"B": "batch", "T": "tokens", "L": "layers", "G": "kv heads", "K": "head width"}
+
+
+@pytest.mark.parametrize("text", ["4BTLGK B", "2·BTLGK·2B", "4BTLGK/1e9 GB", "4BTLGK bytes"])
+def test_a_unit_at_the_end_may_look_like_a_symbol(text):
+    assert sa.check(text, "4*B*T*L*G*K", CACHE, unit="bytes").correct
+    assert not sa.check(text, "2*B*T*L*G*K", CACHE, unit="bytes").correct
+
+
+def test_the_symbol_comes_before_the_unit():
+    assert sa.check("4TLGK B", "4*B*T*L*G*K", CACHE, unit="bytes").correct
+    assert not sa.check("4BTLGKB", "4*B*T*L*G*K", CACHE, unit="bytes").correct
+
+
+def test_quantities_in_falling_units_are_added():
+    assert sa.check("2 h 30 min", "2.5", unit="hours", mode="numeric", rtol=1e-9).correct
+    assert sa.check("143 days 22 hours", "143 + 22/24", unit="days", mode="numeric", rtol=1e-9).correct
+    assert not sa.check("30 min 2 h", "2.5", unit="hours", mode="numeric").correct
+    assert not sa.check("2 h 3 GB", "2", unit="hours", mode="numeric").correct
+
+
+def test_what_decides_nothing_is_refused():
+    for options in ({"quantity": "bytes"}, {"unit": "furlong"}, {"var": "n", "mode": "numeric", "at": {"n": 2}}):
+        with pytest.raises(ConventionError):
+            sa.check("2n", "2*n", **options)
+
+
+def test_a_counterexample_has_the_sizes_that_matter():
+    assert sa.check("3a", "2*a", "a b c").counterexample.sizes == {"a": 2}
+    assert sa.check("12 GB", "2*a", "a b", at={"a": 7}, unit="FLOPs").counterexample.sizes == {"a": 7}

@@ -61,6 +61,7 @@ def test_a_key_is_read(key: Key) -> None:
         ('id = "square"', 'id = "matmul"', 21, "the id 'matmul' is taken by the question of line 3"),
         ('formula = "2*B*D*K"', 'formula = "2*B*D*Q"', 8, "the truth does not read: .*Q"),
         ('formula = "2*B*D*K"', 'formula = "2*(B*D"', 8, "the truth does not read"),
+        ('unit = "FLOPs"', 'unit = "flopz"', 10, "the unit 'flopz' is not known"),
         ('formula = "2*B*D*K"', "", 3, "a question has one truth, .* this one has none"),
         ('formula = "2*B*D*K"', 'formula = "2"\npattern = "a -> a"', 9, "this one has formula, pattern"),
         ('formula = "2*B*D*K"', 'graph = "none.py"', 8, "the truth does not read: there is no file"),

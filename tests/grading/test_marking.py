@@ -144,7 +144,6 @@ class TestLint:
             ('exact = "B*K*(2*D - 1)"', 'exact = "B*K*2*D"', "'B*K*2*D', right under 'exact', is the truth itself"),
             ('K = "outputs" }', 'K = "outputs", H = "heads" }', "the symbol 'H' stands in no truth and in no form"),
             ('K = "outputs" }', 'K = "outputs", D2 = "x" }', "the symbol 'D2' stands in no truth and in no form"),
-            ('unit = "FLOPs"', 'unit = "flopz"', "the unit 'flopz' is not known"),
             (
                 'conventions = { exact = "B*K*(2*D - 1)" }',
                 'accept = ["mac"]\nconventions = { mac = "B*D*K" }',

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
-from symacct.answers.text.units import Unit, read_unit
+from symacct.answers.text.tokens import Token
+from symacct.answers.text.units import Unit, read_unit, unit_of
 from symacct.answers.trees import joined
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
@@ -99,6 +101,21 @@ def _sum(tree: Node, parts: list[Settled], *, convert: bool) -> Settled:
     factor = _number(unit.factor if unit and convert else Fraction(1), tree.start)
     scaled = [p.tree if p.unit else joined("*", [p.tree, factor]) for p in parts]
     return first._replace(tree=Node(tree.operator, tuple(scaled), tree.start))
+
+
+def added_up(tokens: list[Token]) -> list[Token]:
+    """Return tokens with a plus between quantities of one kind in falling units: ``2 h 30 min``."""
+    numbers, units = tokens[::2], [unit_of(t.text) for t in tokens[1::2]]
+    known = [u for u in units if u is not None]
+    pairs = len(units) > 1 and len(numbers) == len(units) == len(known)
+    if not pairs or any(t.kind != "number" for t in numbers) or any(t.kind != "unit" for t in tokens[1::2]):
+        return tokens
+    if any(a.dims != b.dims or a.factor <= b.factor for a, b in pairwise(known)) or not known[0].dims:
+        return tokens
+    out = tokens[:2]
+    for number, unit in zip(tokens[2::2], tokens[3::2], strict=True):
+        out += [number._replace(kind="sign", text="+"), number, unit]
+    return out
 
 
 def _seconds(dims: Dims) -> Dims:

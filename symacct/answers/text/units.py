@@ -92,6 +92,7 @@ NOUNS: dict[str, str] = {
         "batch batches micro-batch micro-batches 批",
         "head heads query queries row rows col cols column columns neuron neurons",
         "expert experts",
+        "dollar dollars usd",
         "x times fold 倍",
     )
     for noun in names.split()
@@ -163,11 +164,16 @@ def divided(above: Unit, below: Unit) -> Unit:
     return Unit(f"{above.name}/{below.name}", above.factor / below.factor, left, below.per or above.per)
 
 
+def _last_of_nouns(words: list[str]) -> Unit | None:
+    """Return the last noun of ``layer forwards``, which is what is counted."""
+    return unit_of(words[-1]) if all(w.lower() in NOUNS for w in words) else None
+
+
 @lru_cache(maxsize=512)
 def read_unit(text: str) -> Unit | None:
     """Read the unit of a question, such as ``FLOPs/byte`` or ``GiB``; nothing for none or a strange one."""
     counted = re.sub(r"(?<=\w) (?=(hours|days|years)\b)", "-", text.strip(), flags=re.IGNORECASE)
     parts = [p.strip() for p in re.split(r"/|\bper\b", counted) if p.strip()]
-    units = [unit_of(p) for p in parts]
+    units = [unit_of(p) or _last_of_nouns(p.split()) for p in parts]
     known = [u for u in units if u is not None]
     return reduce(divided, known) if known and len(known) == len(units) else None

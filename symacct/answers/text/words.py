@@ -45,6 +45,8 @@ class Words(NamedTuple):
     warnings: list[Warned]
     spelled: dict[str, str]
     """How each symbol was written that was not written as the question does."""
+    ending: bool = False
+    """Whether a letter at the end is the unit asked for rather than a symbol."""
     whole: bool = False
     """Whether a word that may also be one name is read as that name."""
 
@@ -173,9 +175,11 @@ def _unit(token: Token, before: Token | None, words: Words, *, last: bool) -> st
     """Return the unit that a word is, or nothing where it is a name, or could only be guessed to be a unit."""
     word = token.text
     unit = unit_of(word)
+    wanted = unit is not None and words.wanted is not None and unit.dims == words.wanted.dims
+    if last and wanted and words.ending:
+        return word
     if unit is None or word in words.names.symbols or words.names.is_product(word):
         return ""
-    wanted = words.wanted is not None and unit.dims == words.wanted.dims
     if last and wanted and not token.glued:
         return word
     if (not unit.dims or len(word) == 1) and words.is_name(word):
