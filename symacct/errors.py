@@ -6,6 +6,7 @@ A message says what was wrong, points at the culprit, lists what is known and sa
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -145,6 +146,19 @@ def one_of(names: Iterable[str]) -> str:
     names = list(names)
     shown = ", ".join(n if len(n) <= _SHOWN else n[:_SHOWN] + "..." for n in names[:20])
     return (shown or "none") + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def nearest_format(name: str, known: Iterable[str]) -> str:
+    """Offer the closest number format of the same width, one letter longer or shorter at most, or nothing.
+
+    Examples
+    --------
+    >>> nearest_format("nvfp4", ["fp4", "fp64"]), nearest_format("bff16", ["bf16", "fp16"])
+    ('', " Did you mean 'bf16'?")
+
+    """
+    digits = re.findall(r"\d+", name)
+    return nearest(name, [k for k in known if re.findall(r"\d+", k) == digits and abs(len(k) - len(name)) <= 1])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -77,7 +77,7 @@ def grade(
     from symacct.grading.reports import to_json
 
     emit(lambda: to_text(read, graded, lang), lambda: to_json(read, graded, lang), as_json=json)
-    _complain(graded, left_out(answers), lang)
+    _complain(graded, left_out(answers, submissions), lang)
 
 
 def _write(key: Key, graded: list[Graded], reports: dict[str, Path], language: str) -> None:
@@ -98,7 +98,12 @@ def _complain(graded: list[Graded], others: list[str], language: str) -> None:
     from symacct.grading.words import say, spoken
 
     said = [g.submission for g in graded]
-    lines = [line for s in said for line in (s.problem, *(f"{s.source}: {note}" for note in s.notes)) if line]
+    lines = [
+        line
+        for s in said
+        for line in (s.problem, *(f"{s.source}: {x}" for x in (*s.refused.values(), *s.notes)))
+        if line
+    ]
     for line in dict.fromkeys((*lines, *others)):  # a column that the key lacks is one of every student
         sys.stderr.write(f"symacct: {visible(spoken(line, language))}\n")
     if not any(s.answers for s in said):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from symacct.dtypes.formats import AnyFormat, BlockFormat, Format
-from symacct.errors import DtypeError, nearest, one_of
+from symacct.errors import DtypeError, nearest_format, one_of
 
 _FP32 = Format("fp32", 1, 8, 23)
 _E4M3FN = Format("fp8_e4m3fn", 1, 4, 3, "fn")
@@ -103,7 +103,7 @@ def as_format(spec: object) -> AnyFormat:
     found = _BY_NAME.get(plain)
     if found is None:
         known = ", ".join(fmt.name for fmt in FORMATS)
-        guess = nearest(plain, _BY_NAME)
+        guess = nearest_format(plain, _BY_NAME)
         raise DtypeError(f"unknown dtype {one_of([text])!r}.{guess} Known, with the usual aliases: {known}")
     if library == "torch" and isinstance(found, Format) and plain in ("int4", "uint4"):
         raise DtypeError(

@@ -12,6 +12,11 @@ from symacct.grading.truths import judged_by
 from symacct.grading.types import Graded, Key, Mark, Question, Submission, in_language
 from symacct.grading.words import label, say, spoken
 
+HINT = ("?", "？", "hint", "提示")
+SHOW = ("=", "＝")
+SKIP = ("skip", "跳过")
+QUIT = ("quit", "exit", "退出")
+
 
 def ask(key: Key, read: Callable[[], str], write: Callable[[str], None], language: str = "en") -> Graded:
     """Ask each question until it is answered rightly or passed over; return the last answers with their marks.
@@ -21,8 +26,8 @@ def ask(key: Key, read: Callable[[], str], write: Callable[[str], None], languag
     key
         From `read_key`.
     read
-        Returns what is typed next: an answer; nothing passes on, ``?`` asks for a hint, ``=`` for the right answer.
-        Raises EOFError at the end of the input, which ends the questions.
+        Returns what is typed next: an answer; nothing or ``skip`` passes on, ``?`` or ``hint`` asks for a hint, ``=``
+        for the right answer, ``quit`` ends the questions. Raises EOFError at the end of the input, which does so too.
     write
         Shows a line.
     language
@@ -66,17 +71,24 @@ def _given(question: Question, language: str) -> Iterator[str]:
         yield label("unit", language, question.unit)
 
 
+def _word(typed: str, question: Question) -> str:
+    """Return what was typed as a command is compared; a symbol of that name is an answer."""
+    return "" if typed in question.symbols else typed.casefold()
+
+
 def _attempts(
     question: Question, judged: Judged, read: Callable[[], str], write: Callable[[str], None], language: str
 ) -> Iterator[Mark]:
     """Yield a mark an attempt, until one is right, or nothing or the right answer was asked for."""
     hints = iter(question.hints)
     write(say("try_again", language))
-    while typed := read().strip():
-        if typed in ("?", "？"):
+    while (typed := read().strip()) and _word(typed, question) not in SKIP:
+        if _word(typed, question) in QUIT:
+            raise EOFError
+        if _word(typed, question) in HINT:
             hint = next(hints, None)
             write(label("hint", language, in_language(hint, language)) if hint else say("no_hint", language))
-        elif typed in ("=", "＝"):
+        elif typed in SHOW:
             write(label("truth", language, judged.truth.text))
             for line in judged.truth.derivation:
                 write(f"  {spoken(line, language)}")

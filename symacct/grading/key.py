@@ -10,6 +10,7 @@ from typing import Any, cast
 from symacct.answers.mistakes import MISTAKES
 from symacct.answers.question import MODES
 from symacct.answers.text.units import read_unit
+from symacct.api import account
 from symacct.conventions import PRESETS
 from symacct.errors import SymacctError, nearest, one_of
 from symacct.grading.fields import Fields
@@ -155,10 +156,27 @@ def _check(question: Question, fields: Fields) -> None:
     for field, code, known in named:
         if code not in known:
             what = "convention" if field == "accept" else "mistake or convention"
-            fields.fail(field, f"no {what} is called {code[:60]!r}; known: {', '.join(known)}.{nearest(code, known)}")
+            made = f"; a form of one's own has a name: conventions = {{ name = {code[:60]!r} }}, {field} = ['name']"
+            hint = made if field == "accept" and not code.isidentifier() else "." + nearest(code, known)
+            fields.fail(field, f"no {what} is called {code[:60]!r}; known: {', '.join(known)}{hint}")
     if question.unit and read_unit(question.unit) is None:
         fields.fail("unit", f"the unit {question.unit[:60]!r} is not known")
+    _check_sizes_of_pattern(question, fields)
     try:
         judged_by(question)
     except SymacctError as error:
         fields.fail(question.truth.kind, f"the truth does not read: {error}")
+
+
+def _check_sizes_of_pattern(question: Question, fields: Fields) -> None:
+    """Complain about a pattern whose sizes have other names than the symbols: answers could not be held against it."""
+    if question.truth.kind != "pattern" or not question.symbols:
+        return
+    try:
+        names = account(question.truth.text, **question.truth.options).names
+    except SymacctError as error:
+        fields.fail("pattern", f"the truth does not read: {error}")
+    if strange := [n for n in names if n not in question.symbols]:
+        given = f"sizes = {{ {strange[0]} = '{next(iter(question.symbols))}' }}"
+        which = f"its sizes {one_of(strange)} are none of the symbols, {one_of(question.symbols)}"
+        fields.fail("pattern", f"the truth does not read: {which}; rename them, or give {given}")

@@ -24,11 +24,17 @@ MOST_STUDENTS = 20_000
 C = TypeVar("C", list[Any], dict[str, Any])
 
 
+class Refused(NamedTuple):
+    """An answer that is not graded, and why; the others of its student are."""
+
+    why: str
+
+
 class Handed(NamedTuple):
     """What one student handed in: question and answer in order; the student is "" where the file's name says it."""
 
     student: str
-    answers: tuple[tuple[str, str], ...]
+    answers: tuple[tuple[str, str | Refused], ...]
     problem: str = ""
     notes: tuple[str, ...] = ()
 
@@ -97,24 +103,30 @@ def _under(names: tuple[str, ...], table: Mapping[str, Any]) -> Any:
 
 def _from_table(student: str, table: Any) -> Handed:
     if isinstance(table, Twice):
-        return Handed(student, (), f"the key {table.key[:60]!r} stands twice")
+        return Handed(student, (), _twice(table))
     pairs = _pairs(table) if isinstance(table, list) else []
     if not pairs and not isinstance(table, dict):
         return Handed(student, (), "answers are a table of question and answer")
     if not pairs:
-        student = student or _text(_under(STUDENT, table)) or ""
+        named = _under(STUDENT, table)
+        student = student or _text(named) or ""
         rest = {k: v for k, v in table.items() if k.casefold() not in STUDENT}
         inner: Any = next((rest.pop(k) for k in ANSWERS if isinstance(rest.get(k), dict | list | Twice)), {})
-        if isinstance(inner, Twice):
-            return Handed(student, (), f"the key {inner.key[:60]!r} stands twice")
+        if isinstance(twice := inner if isinstance(inner, Twice) else named, Twice):
+            return Handed(student, (), _twice(twice))
         pairs = [*rest.items(), *(inner.items() if isinstance(inner, dict) else _pairs(inner) or [("answers", inner)])]
-    answers: list[tuple[str, str]] = []
-    for question, value in pairs:
-        answer = "" if value is None else _text(value)
-        if answer is None:
-            return Handed(student, (), f"the answer to {question[:60]!r} is no text")
-        answers.append((question, answer))
-    return Handed(student, tuple(answers))
+    return Handed(student, tuple((question, _answer(question, value)) for question, value in pairs))
+
+
+def _answer(question: str, value: Any) -> str | Refused:
+    if isinstance(value, Twice):
+        return Refused(_twice(value))
+    answer = "" if value is None else _text(value)
+    return Refused(f"the answer to {question[:60]!r} is no text") if answer is None else answer
+
+
+def _twice(value: Twice) -> str:
+    return f"the key {value.key[:60]!r} stands twice"
 
 
 def _text(value: Any) -> str | None:

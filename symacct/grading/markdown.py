@@ -6,11 +6,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from symacct.errors import FileError
-from symacct.grading.layouts import STUDENT, Handed, from_rows
+from symacct.errors import FileError, nearest, one_of
+from symacct.grading.layouts import RESERVED, STUDENT, Handed, from_rows
 
 MOST_LINES = 100_000
 LONGEST_HEADING = 200
+LONGEST_ID = 60
 _STUDENT = re.compile(r"(?:[-*+]\s+)?\**(?:student|name|学生|学号|姓名)\**\s*[:：]\s*(.+)$", re.IGNORECASE)
 _ANSWER = re.compile(r"(?:[-*+]\s+)?\**(?:final\s+answer|answer|答案|答|解答)\**\s*[:：]\s*\**\s*(.*)$", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```+|~~~+)")
@@ -18,6 +19,7 @@ _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$")
 _MARKS = re.compile(r"^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(https?:[^()\s]*\)|</?(?:b|i|em|strong|code|br|p)\s*/?>")
 _ESCAPED = re.compile(r"\\([*_])")
+_NUMBERED = re.compile(r"\s*\(?\d{1,3}[.)]\s+(?=\S)")
 _BEFORE = r"(?:(?:question|problem|exercise|题目|问题)\s*)?(?:\d+[.)、]\s*)?"
 _AFTER = r"(?=\s*$|\s*[:,;.)](?:\s|$)|\s*[：，；。、（(\[]|\s+[-–—]\s)"
 
@@ -38,8 +40,8 @@ def from_markdown(text: str, name: str, questions: tuple[str, ...]) -> list[Hand
         msg = f"{name} has more than {MOST_LINES:,} lines, the most that are read"
         raise FileError(msg)
     lines = _without_comments(text).split("\n")
-    students: list[_Student] = [_Student("", [], [], [])]
-    question, level, section, fenced = "", 0, list[str](), ""
+    students: list[_Student] = [_Student("", [], [], [], [])]
+    question, title, level, section, fenced = "", "", 0, list[str](), ""
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if fence := _FENCE.match(line):
             fenced = "" if fenced and fence[1].startswith(fenced) else fenced or fence[1]
@@ -48,14 +50,14 @@ def from_markdown(text: str, name: str, questions: tuple[str, ...]) -> list[Hand
         named = _STUDENT.match(heading or line.strip()) if heading or not (question or fenced) else None
         asked = _id_of(heading, questions)
         if named or (depth and not (question and not asked and (depth > level or _answered(heading)))):
-            students[-1].add(question, section, questions)
-            question, level, section = "" if named else asked, depth, []
+            students[-1].add(question, title, section, questions)
+            question, title, level, section = ("", "", depth, []) if named else (asked, heading, depth, [])
             if named:
-                students.append(_Student(named[1].strip("*_ "), [], [], []))
+                students.append(_Student(named[1].strip("*_ "), [], [], [], []))
         else:
             section += ["", _answered(heading)] if depth else ["" if _RULE.match(line) else line]
-    students[-1].add(question, section, questions)
-    return [h for s in students for h in s.handed(name)]
+    students[-1].add(question, title, section, questions)
+    return [h for s in students for h in s.handed(name, questions)]
 
 
 def _without_comments(text: str) -> str:
@@ -102,13 +104,14 @@ class _Student(NamedTuple):
     answers: list[tuple[str, str]]
     notes: list[str]
     tables: list[list[list[str]]]
+    strange: list[str]
 
-    def add(self, question: str, lines: list[str], questions: tuple[str, ...]) -> None:
+    def add(self, question: str, title: str, lines: list[str], questions: tuple[str, ...]) -> None:
         """Take the marked answer, or the one paragraph; several without a mark are kept whole, with a note."""
         if not question:
-            self.tables.extend(_wide_tables(lines, questions))
-            self.answers.extend(() if self.tables else _plain(lines, questions))
+            self._add_others(title, lines, questions)
             return
+        lines = _without_numbers(lines)
         paragraphs = _paragraphs(lines)
         marked = [(at, found[1].strip("* ")) for at, line in enumerate(lines) if (found := _ANSWER.match(line.strip()))]
         if marked:
@@ -121,9 +124,27 @@ class _Student(NamedTuple):
         if paragraphs:
             self.answers.append((question, " ".join(paragraphs)))
 
-    def handed(self, file: str) -> list[Handed]:
+    def _add_others(self, title: str, lines: list[str], questions: tuple[str, ...]) -> None:
+        """Take lines and tables of answers from what stands below no question, and names that are no question's."""
+        tables = _wide_tables(lines, questions)
+        self.tables.extend(tables)
+        found, others = _plain(lines, questions)
+        self.answers.extend(() if self.tables else found)
+        if tables:
+            return
+        self.strange.extend(others)
+        if title and not found and not others and _paragraphs(lines):
+            self.strange.append(re.sub(f"^{_BEFORE}", "", _bare(title).strip("`*_ "), flags=re.IGNORECASE))
+
+    def handed(self, file: str, questions: tuple[str, ...]) -> list[Handed]:
         """Return what was handed in; a table may hold the answers of many."""
-        own = [Handed(self.name, tuple(self.answers), "", tuple(self.notes))] if self.answers else []
+        meant = {name: bool(nearest(name, questions)) for name in dict.fromkeys(self.strange)}
+        mistyped = [(name, "") for name, near in meant.items() if near]
+        notes = list(self.notes)
+        if others := [name for name, near in meant.items() if not near]:
+            notes.append(f"these are no questions of the key: {one_of([shown[:60] for shown in others])}")
+        given = (*self.answers, *mistyped)
+        own = [Handed(self.name, given, "", tuple(notes))] if given else []
         return [*own, *(h for t in self.tables for h in from_rows(list(enumerate(t, 1)), file))]
 
 
@@ -132,24 +153,43 @@ def _paragraphs(lines: list[str]) -> list[str]:
     return [_bare(" ".join(p.split())) for p in re.split(r"\n\n+", text)] if text else []
 
 
+def _without_numbers(lines: list[str]) -> list[str]:
+    """Return lines without the numbers of a list, an item a paragraph: ``2. B`` is B, not a product with 2."""
+    out: list[str] = []
+    for line in lines:
+        number = _NUMBERED.match(line)
+        out += ["", line[number.end() :]] if number else [line]
+    return out
+
+
 def _bare(text: str) -> str:
     """Return text without links, plain tags of HTML and escapes of ``*`` and ``_``."""
     return _ESCAPED.sub(r"\1", _LINK.sub(r"\1", text))
 
 
-def _plain(lines: list[str], questions: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Read lines ``id: answer``, ``id = answer`` and ``| id | answer |``."""
+def _plain(lines: list[str], questions: tuple[str, ...]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Read lines ``id: answer``, ``id = answer`` and ``| id | answer |``; and return other words that stand so."""
     named = {q.casefold(): q for q in questions}
     out: list[tuple[str, str]] = []
+    others: list[str] = []
     for line in lines:
         if cells := _cells(line):
             pairs = [(cells[0], cells[1])] if len(cells) > 1 else []
         else:
             bare = _MARKS.sub("", line, count=1).replace("：", ":")
             pairs = [(head, answer) for head, mark, answer in (bare.partition(":"), bare.partition("=")) if mark]
-        found = ((named.get(head.strip("`*_ ").casefold()), answer) for head, answer in pairs)
-        out += [(question, _bare(answer).strip().strip("*").strip()) for question, answer in found if question][:1]
-    return out
+        pairs = [(head.strip("`*_ "), answer) for head, answer in pairs]
+        found = [(named[head.casefold()], answer) for head, answer in pairs if head.casefold() in named][:1]
+        out += [(question, _bare(answer).strip().strip("*").strip()) for question, answer in found]
+        others += [head for head, answer in pairs[:1] if not found and answer.strip() and _is_name(head)]
+    return out, others
+
+
+def _is_name(head: str) -> bool:
+    """Whether it could be meant as a question's id: one word that no table has at its head."""
+    return (
+        0 < len(head) <= LONGEST_ID and len(head.split()) == 1 and head.casefold() not in RESERVED and "/" not in head
+    )
 
 
 def _cells(line: str) -> list[str]:

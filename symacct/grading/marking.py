@@ -71,7 +71,7 @@ def grade(
         verdicts |= {(question, answer): verdict for answer, verdict in judged.items()}
         if progress:
             progress(len(verdicts), total)
-    return [Graded(s, tuple(_mark(q, s.answers.get(q.id), verdicts) for q in key.questions)) for s in submissions]
+    return [Graded(s, tuple(_mark(q, s, verdicts) for q in key.questions)) for s in submissions]
 
 
 def _chunks(key: Key, submissions: Sequence[Submission]) -> Iterator[tuple[Question, list[str]]]:
@@ -158,9 +158,10 @@ def _time_limit(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _mark(question: Question, answer: str | None, verdicts: Mapping[tuple[str, str], Verdict]) -> Mark:
+def _mark(question: Question, submission: Submission, verdicts: Mapping[tuple[str, str], Verdict]) -> Mark:
+    answer, problem = submission.answers.get(question.id), submission.refused.get(question.id, "")
     verdict = None if answer is None else verdicts[question.id, answer]
-    return Mark(question.id, answer, points_of(question, verdict), question.points, verdict)
+    return Mark(question.id, answer, points_of(question, verdict), question.points, verdict, problem)
 
 
 def points_of(question: Question, verdict: Verdict | None) -> float:

@@ -130,6 +130,8 @@ def _answer(question: Question, graded: Graded, j: int, language: str) -> str:
 
 def _class(graded: Graded, j: int) -> str:
     mark = graded.marks[j]
+    if mark.problem:
+        return "problem"
     if mark.answer is None:
         return "none"
     return "right" if mark.points == mark.out_of else "partly" if mark.points else "wrong"

@@ -15,7 +15,9 @@ MOST_MISTAKES = 1
 
 
 def outcome(mark: Mark, language: str) -> str:
-    """Return right, partly right, wrong, or no answer."""
+    """Return right, partly right, wrong, no answer, or not graded."""
+    if mark.problem:
+        return say("problem", language)
     if mark.answer is None:
         return say("no_answer", language)
     full = mark.verdict is not None and (mark.verdict.correct or mark.points == mark.out_of > 0)
@@ -28,6 +30,8 @@ def remarks(question: Question, mark: Mark, language: str) -> Sequence[str]:
     The right answer itself is not told: reports go to students who may hand in again.
     """
     verdict = mark.verdict
+    if mark.problem:
+        return (visible(spoken(mark.problem, language)),)
     if verdict is None:
         return ()
     lines: list[str] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from symacct.errors import FileError, SymacctError, nearest, one_of
 from symacct.grading.files import read_text
-from symacct.grading.layouts import Handed, from_csv, from_json, from_toml
+from symacct.grading.layouts import Handed, Refused, from_csv, from_json, from_toml
 from symacct.grading.markdown import from_markdown
 from symacct.grading.types import Submission
 
@@ -35,7 +35,7 @@ def read_submissions(
     ----------
     paths
         Files, and folders of files (not the folders in them). By the end of its name a file is CSV, JSON, Markdown or
-        TOML; of a folder other files are left out, and `left_out` names them.
+        TOML; of a folder other files are left out, and a README without answers, and `left_out` names them.
     questions
         The ids of the key.
     key
@@ -50,22 +50,38 @@ def read_submissions(
     Raises
     ------
     FileError
-        If there is nothing at a path, or nothing to read in a folder.
+        If there is nothing at a path, a file of another kind, or nothing to read in a folder.
 
     """
     apart = None if key is None else os.path.realpath(key)
-    found = [s for file in _files(paths, apart) for s in _submissions(file, questions)]
+    paths = [Path(path) for path in paths]
+    found = [s for file in _files(paths, apart) for s in _submissions(file, questions, alone=file in paths)]
+    if not found:
+        msg = f"{one_of(str(path) for path in paths)} holds no answers"
+        raise FileError(msg)
     by_student: dict[str, list[Submission]] = {}
     for submission in found:
         by_student.setdefault(submission.student, []).append(submission)
     return [_one(several) for _, several in sorted(by_student.items())]
 
 
-def left_out(paths: Iterable[str | Path]) -> list[str]:
-    """Return a line a folder that holds something which is not read, so that nobody's answers are lost in silence."""
+def left_out(paths: Iterable[str | Path], found: Iterable[Submission] = ()) -> list[str]:
+    """Return a line a folder that holds something which is not read, so that nobody's answers are lost in silence.
+
+    A README is named too, unless answers were found in it.
+    """
+    read = {s.source for s in found}
     folders = [(path, _inside(path)) for path in map(Path, paths) if _is_folder(path)]
-    others = [(path, [f.name for f in inside if f.suffix.lower() not in READERS]) for path, inside in folders]
+    others = [(path, [f.name for f in inside if _not_read(f, read)]) for path, inside in folders]
     return [f"in {str(path)!r} these are not read: {one_of(names)}" for path, names in others if names]
+
+
+def _not_read(file: Path, read: Container[str]) -> bool:
+    return file.suffix.lower() not in READERS or (_is_readme(file) and file.name not in read)
+
+
+def _is_readme(file: Path) -> bool:
+    return file.stem.casefold() == "readme"
 
 
 def _is_folder(path: Path) -> bool:
@@ -86,6 +102,9 @@ def _files(paths: Iterable[str | Path], apart: str | None) -> Iterator[Path]:
             msg = f"there is nothing at {str(path)[:200]!r}"
             raise FileError(msg)
         if not _is_folder(path):
+            if path.suffix.lower() not in READERS:
+                msg = f"{path.name} ends in none of {one_of(READERS)}"
+                raise FileError(msg)
             yield path
             continue
         inside = [f for f in _inside(path) if f.suffix.lower() in READERS]
@@ -99,14 +118,16 @@ def _files(paths: Iterable[str | Path], apart: str | None) -> Iterator[Path]:
         yield from inside
 
 
-def _submissions(file: Path, questions: tuple[str, ...]) -> list[Submission]:
+def _submissions(file: Path, questions: tuple[str, ...], *, alone: bool) -> list[Submission]:
+    """Return what a file holds; a README without answers in a folder is nobody's, `alone` it is a hand-in."""
+    found = _read(file, questions)
+    return [] if _is_readme(file) and not alone and not any(s.answers or s.refused for s in found) else found
+
+
+def _read(file: Path, questions: tuple[str, ...]) -> list[Submission]:
     own_name = file.stem or file.name
-    reader = READERS.get(file.suffix.lower())
     try:
-        if reader is None:
-            msg = f"{file.name} ends in none of {one_of(READERS)}"
-            raise FileError(msg)
-        handed = reader(read_text(file), file.name, questions)
+        handed = READERS[file.suffix.lower()](read_text(file), file.name, questions)
     except SymacctError as error:
         return [Submission(own_name, {}, file.name, str(error))]
     if not handed:
@@ -123,24 +144,29 @@ def _known(handed: Handed, student: str, source: str, questions: tuple[str, ...]
     """Keep the answers to the key's questions, and note the others; ids may differ in case and blanks."""
     ids = {folded(q): q for q in questions}
     answers: dict[str, str] = {}
+    refused: dict[str, str] = {}
     strange: list[str] = []
-    problem = handed.problem
     for name, answer in handed.answers:
         question = ids.get(folded(name))
         if question is None:
             strange.append(name)
-        elif not answer.strip():
-            continue
-        elif question in answers:
-            problem = problem or f"the question {question!r} is answered twice"
-        else:
+        elif isinstance(answer, Refused):
+            refused.setdefault(question, answer.why)
+        elif answer.strip() and question in answers:
+            refused.setdefault(question, f"the question {question!r} is answered twice")
+        elif answer.strip():
             answers[question] = answer
+    for question in refused:
+        answers.pop(question, None)
+    problem = handed.problem or ("" if answers else next(iter(refused.values()), ""))
     if not answers and not problem:
         problem = f"none of the key's questions is answered; they are {one_of(questions)}"
     if problem and not problem.startswith(source):
         problem = f"{source}: {problem}"
     said = (*handed.notes[:MOST_NOTES], *_unknown(strange, questions))
-    return Submission(student, {} if problem else answers, source, problem, said)
+    if problem:
+        return Submission(student, {}, source, problem, said)
+    return Submission(student, answers, source, "", said, refused)
 
 
 def _unknown(names: list[str], questions: tuple[str, ...]) -> list[str]:
@@ -165,5 +191,5 @@ def _one(several: list[Submission]) -> Submission:
     sources = ", ".join(dict.fromkeys(s.source for s in several))
     first = several[0]
     return first._replace(
-        answers={}, problem=f"{first.student[:60]!r} handed in {len(several)} times ({sources}); leave one"
+        answers={}, refused={}, problem=f"{first.student[:60]!r} handed in {len(several)} times ({sources}); leave one"
     )

@@ -33,8 +33,8 @@ def to_text(key: Key, graded: Sequence[Graded], language: str = "en") -> str:
 def _not_right(graded: Graded, language: str) -> str:
     if graded.submission.problem:
         return say("problem", language)
-    wrong = [visible(m.question) for m in graded.marks if m.answer is not None and m.points < m.out_of]
-    missing = sum(m.answer is None for m in graded.marks)
+    wrong = [visible(m.question) for m in graded.marks if (m.answer is not None or m.problem) and m.points < m.out_of]
+    missing = sum(m.answer is None and not m.problem for m in graded.marks)
     return ", ".join([*wrong, *([say("unanswered", language, missing)] if missing else [])]) or "–"
 
 

@@ -44,13 +44,13 @@ def read_toml(text: str, name: str, number: Callable[[str], Any] = str) -> dict[
 
 
 class Twice(NamedTuple):
-    """A table of JSON in which a key stands twice, so that nobody knows which value counts."""
+    """The value of a key that stands twice in a table of JSON, so that nobody knows which value counts."""
 
     key: str
 
 
 def read_json(text: str, name: str) -> Any:
-    """Return a JSON file; numbers come as they are written, as text, and a table with a key twice as `Twice`.
+    """Return a JSON file; numbers come as they are written, as text, and what stands under a key twice as `Twice`.
 
     Raises
     ------
@@ -59,11 +59,9 @@ def read_json(text: str, name: str) -> Any:
 
     """
 
-    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Twice:
-        made = dict(pairs)
-        if len(made) == len(pairs):
-            return made
-        return Twice(next(key for key, times in Counter(k for k, _ in pairs).items() if times > 1))
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        times = Counter(key for key, _ in pairs)
+        return {key: value if times[key] == 1 else Twice(key) for key, value in pairs}
 
     try:
         return json.loads(text, object_pairs_hook=table, parse_int=str, parse_float=str, parse_constant=str)

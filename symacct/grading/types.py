@@ -100,23 +100,28 @@ class Key:
 
 
 class Submission(NamedTuple):
-    """What one student handed in: answers by question, the file, and why it cannot be graded or what to look at."""
+    """What one student handed in: answers by question, the file, and why it cannot be graded or what to look at.
+
+    `refused` are the questions that alone cannot be graded, each with the reason.
+    """
 
     student: str
     answers: Mapping[str, str]
     source: str
     problem: str = ""
     notes: tuple[str, ...] = ()
+    refused: Mapping[str, str] = {}
 
 
 class Mark(NamedTuple):
-    """One answer (None where there is none), what it got of how much, and why."""
+    """One answer (None where there is none), what it got of how much, and why; or why it is not graded."""
 
     question: str
     answer: str | None
     points: float
     out_of: float
     verdict: Verdict | None
+    problem: str = ""
 
 
 class Graded(NamedTuple):

@@ -45,8 +45,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "total": ("total", "总分"),
     "truth": ("the right answer", "正确答案"),
     "try_again": (
-        "Your answer (Enter: next question, ?: hint, =: show the answer)",
-        "你的答案（回车：下一题，?：提示，=：看答案）",
+        "Your answer (Enter: next question, ?: hint, =: show the answer, quit: end)",
+        "你的答案（回车：下一题，?：提示，=：看答案，退出：结束）",
     ),
     "unanswered": ("{0} not answered", "{0} 题未作答"),
     "unit": ("Unit", "单位"),
@@ -110,6 +110,7 @@ SENTENCES: chinese.Sentences = (
     ("none of the key's questions is answered; they are <0>", "没有回答任何题目；题目有 <0>"),
     ("the key has no question {0}.", "没有题目 {0}"),
     ("the key has no question {0}. Did you mean {1}?", "没有题目 {0}，是否指 {1}？"),
+    ("these are no questions of the key: <0>", "以下不是题目：<0>"),
     ("nor {0} others", "另有 {0} 个题目也不存在"),
     ("{0} handed in {1} times ({2}); leave one", "{0} 提交了 {1} 次（{2}），只能保留一份"),
     # a key against itself

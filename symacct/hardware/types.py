@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from symacct.dtypes import as_format, as_plain_format
-from symacct.errors import HardwareError, nearest, one_of
+from symacct.errors import HardwareError, nearest_format, one_of
 from symacct.hardware.figures import ENGINES, Figure, Link, Peak
 from symacct.units import Quantity
 
@@ -95,7 +95,7 @@ class Device:
         if not found:
             asked = ", ".join(filter(None, (wanted, sums and f"{sums} sums", engine)))
             known = "; ".join(p.label for p in self.peaks)
-            hint = nearest(wanted or "", [p.dtype for p in self.peaks])
+            hint = nearest_format(wanted or "", [p.dtype for p in self.peaks])
             raise HardwareError(f"{self.name} has no peak of {asked}.{hint} It has {known}")
         return tuple(found)
 

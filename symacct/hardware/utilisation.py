@@ -28,7 +28,9 @@ def checked_utilisation(value: float, name: str = "mfu") -> float:
 
     """
     if value > 1:
-        causes = "\n".join(f"- {cause}" for cause in _CAUSES)
+        written = f"{float(value):g}%"
+        percents = [f"a percentage was meant, which is written '{written}'"] if 2 <= value <= 100 else []
+        causes = "\n".join(f"- {cause}" for cause in (*percents, *_CAUSES))
         raise UtilisationError(f"{name} = {float(value):.4g}, but no device does more than its peak. Perhaps\n{causes}")
     if value <= 0:
         raise UtilisationError(f"{name} = {float(value):.4g}; a utilisation is above 0 and at most 1")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from symacct.errors import EquationError, nearest, one_of
-from symacct.runs.training import VARIABLES, shown
+from symacct.runs.training import VARIABLES, WHOLE, shown
 from symacct.units import Quantity, Range
 
 
@@ -66,7 +67,8 @@ class Run:
         rows = [
             [n, shown(n, self.values[n]), self.how[n].removeprefix(f"{n} = ")] for n in VARIABLES if n in self.values
         ]
-        lines = [f"{self.target} = {self.answer}", table(["quantity", "value", "how"], rows)]
+        answer = f"{self.target} = {self.answer}{_whole(self.target, self.answer)}"
+        lines = [answer, table(["quantity", "value", "how"], rows)]
         if self.readings:
             lines += ["other readings", *(f" {value!s:<16} {what}" for what, value in self.readings)]
         elif any(isinstance(value, Range) for value in self.values.values()):
@@ -84,6 +86,13 @@ class Run:
             },
             "readings": [{"reading": what, **_json(value)} for what, value in self.readings],
         }
+
+
+def _whole(name: str, value: Quantity | Range) -> str:
+    """Say how many whole devices are needed where not a whole number follows."""
+    if name not in WHOLE or isinstance(value, Range) or value.value == int(value.value):
+        return ""
+    return f", so {math.ceil(value.value):,} whole ones"
 
 
 def _json(value: Quantity | Range) -> dict[str, Any]:

@@ -153,7 +153,16 @@ def test_what_is_typed_in_another_encoding_is_an_answer_that_does_not_read(run, 
     assert ran.out.endswith("\n4 of 5 points\n")
 
 
-@pytest.mark.parametrize("name", ["prose.md", "code.py"])
+def test_a_file_of_another_kind_is_no_hand_in(run, tmp_path: Path) -> None:
+    key = Path(__file__).resolve().parents[2] / "examples" / "lecture" / "key.toml"
+    file = tmp_path / "code.py"
+    file.write_text("print(1)\n", encoding="utf-8")
+    ran = run("grade", str(key), str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "symacct: code.py ends in none of .csv, .json, .markdown, .md, .toml\n"
+
+
+@pytest.mark.parametrize("name", ["prose.md"])
 def test_where_nothing_is_answered_the_exit_code_is_2(run, tmp_path: Path, name: str) -> None:
     key = Path(__file__).resolve().parents[2] / "examples" / "lecture" / "key.toml"
     file = tmp_path / name

@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
-from symacct.dtypes import POLICIES, Policy, policy_of
-from symacct.errors import ConventionError, DtypeError
+from symacct.dtypes import POLICIES, Policy, as_format, policy_of
+from symacct.errors import ConventionError, DtypeError, HardwareError
+from symacct.hardware import device
 
 
 def names(policy):
@@ -57,3 +58,14 @@ def test_policies_are_values():
     with pytest.raises(TypeError):
         again.roles["param"] = "fp32"
     assert Policy("a", {"param": "bf16"}) != Policy("a", {"param": "fp16"})
+
+
+def test_another_width_is_no_suggestion() -> None:
+    with pytest.raises(DtypeError, match="Did you mean 'bf16'"):
+        as_format("bff16")
+    with pytest.raises(DtypeError) as other:
+        as_format("fp46")
+    assert "Did you mean" not in str(other.value)
+    with pytest.raises(HardwareError, match="has no peak of nvfp4") as none:
+        device("h100").peak("nvfp4")
+    assert "Did you mean" not in str(none.value)

@@ -80,3 +80,14 @@ def test_a_question_of_several_lines_keeps_them() -> None:
     assert "[1/1] First line,\nsecond line.\nSymbols" in shown
     assert "First line,\nsecond line." in to_html(key, [done])
     assert to_gradescope(key, [done])["tests"][0]["name"] == "q: First line, second line."
+
+
+def test_words_are_commands(key: Key) -> None:
+    done, shown = run(key, "hint", "提示", "Skip", "n/3")
+    assert [(m.answer, m.points) for m in done.marks] == [(None, 0), ("n/3", 1)]
+    assert "Hint: Each output is a sum." in shown
+    assert "Hint: Two operations a term." in shown
+    for word in ("quit", "退出"):
+        done, shown = run(key, "BDK", word, "n/3")
+        assert [m.answer for m in done.marks] == ["BDK", None]
+        assert "[2/2]" not in shown

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from symacct.grading import read_submissions
+from symacct.grading.submissions import left_out
 
 IDS = ("matmul", "square")
 
@@ -65,16 +66,62 @@ def test_escapes_of_markdown_are_no_part_of_a_formula(handed_in) -> None:
     [
         "# Square root of all evil\n\nInstall it.\n",
         "## Matmul benchmarks\n\n    pip install it\n",
-        "# The matmul\nx\n",
         "A matmul: is a product.\n",
         "##matmul\nx\n",
     ],
 )
 def test_prose_is_no_answer(handed_in, text: str) -> None:
-    (found,) = read_submissions([handed_in("README.md", text)], IDS)
-    assert found.problem == "README.md holds no answers"
+    (found,) = read_submissions([handed_in("a.md", text)], IDS)
+    assert found.problem == "a.md holds no answers"
 
 
 def test_headings_that_only_begin_alike(handed_in) -> None:
     folder = handed_in("a.md", "## matmul2\nx\n## matmul-b\ny\n## matmul, first\nz\n")
     assert read(folder) == {"a": {"matmul": "z"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("## matmul\n2BDK\n## squaer\nn/3\n", ("the key has no question 'squaer'. Did you mean 'square'?",)),
+        ("matmul: 2BDK\nsquaer: n/3\n", ("the key has no question 'squaer'. Did you mean 'square'?",)),
+        ("# Homework\n## matmul\n2BDK\n", ()),
+        ("## matmul\n2BDK\n## Sources\nA book.\n", ("these are no questions of the key: Sources",)),
+        (
+            "Hello.\n# Setup\nx\n# Use\ny\n## matmul\n2BDK\n### Note\nz\nAnswer: 2BDK",
+            ("these are no questions of the key: Setup, Use",),
+        ),
+    ],
+)
+def test_names_that_are_no_questions_are_noted(handed_in, text: str, notes: tuple[str, ...]) -> None:
+    (found,) = read_submissions([handed_in("a.md", text)], IDS)
+    assert (found.answers, found.notes) == ({"matmul": "2BDK"}, notes)
+
+
+def test_a_hand_in_of_mistyped_names_alone_says_what_they_may_mean(handed_in) -> None:
+    (found,) = read_submissions([handed_in("a.md", "## Matmull\n2BDK\n")], IDS)
+    assert found.problem == "a.md: none of the key's questions is answered; they are matmul, square"
+    assert found.notes == ("the key has no question 'Matmull'. Did you mean 'matmul'?",)
+
+
+@pytest.mark.parametrize("written", ["2. 2BDK", "2) 2BDK", "(2) 2BDK", "\n 12. 2BDK\n", "Answer: 2BDK"])
+def test_the_number_of_a_list_is_no_factor(handed_in, written: str) -> None:
+    assert read(handed_in("a.md", f"## matmul\n{written}\n")) == {"a": {"matmul": "2BDK"}}
+
+
+@pytest.mark.parametrize("written", ["2.5 GB", "2.", "(2)", "(2)*B", "2.B", "1. 2.5 GB"])
+def test_numbers_that_are_no_markers_stay(handed_in, written: str) -> None:
+    assert read(handed_in("a.md", f"## matmul\n{written}\n")) == {"a": {"matmul": written.removeprefix("1. ")}}
+
+
+def test_a_readme_is_no_student_unless_it_answers(handed_in) -> None:
+    handed_in("zoe.toml", 'matmul = "2BDK"')
+    folder = handed_in("README.md", "# Homework\n\n## Setup\n\nInstall it.\n")
+    found = read_submissions([folder], IDS)
+    assert [s.student for s in found] == ["zoe"]
+    assert left_out([folder], found) == [f"in {str(folder)!r} these are not read: README.md"]
+    assert [s.student for s in read_submissions([folder / "README.md"], IDS)] == ["README"]
+    handed_in("README.md", "## matmul\n2BDK\n")
+    found = read_submissions([folder], IDS)
+    assert [s.student for s in found] == ["README", "zoe"]
+    assert left_out([folder], found) == []

@@ -37,7 +37,7 @@ def handed(*answers: str, question: str = "matmul") -> list[Submission]:
 def test_points(key: Key) -> None:
     graded = grade(key, handed(*ANSWERS))
     assert {g.marks[0].answer: g.points for g in graded} == ANSWERS
-    assert [g.marks[1] for g in graded] == [("square", None, 0, 1, None)] * len(ANSWERS)
+    assert [g.marks[1] for g in graded] == [("square", None, 0, 1, None, "")] * len(ANSWERS)
 
 
 def test_an_accepted_convention_counts_in_full(key: Key) -> None:

@@ -196,7 +196,6 @@ HOSTILE = {
     "twice.md": (b"## matmul\na\n## MATMUL\nb\n", "twice.md: the question 'matmul' is answered twice"),
     "list.toml": (b'matmul = ["2BDK"]', "list.toml: the answer to 'matmul' is no text"),
     "truth.json": (b'{"matmul": true}', "truth.json: the answer to 'matmul' is no text"),
-    "digits.json": (b'{"matmul": {"a": 1}, "square": "n"}', "digits.json: the answer to 'matmul' is no text"),
     "quotes.csv": (b'student,matmul\n"a,b\n', "quotes.csv, line 2: not CSV: unexpected end of data"),
     "cell.csv": (
         b"question,answer\nmatmul," + b"x" * 200_000,
@@ -231,6 +230,22 @@ def test_a_broken_row_is_the_problem_of_its_student(handed_in) -> None:
         "dan": ({}, "all.json: the key 'matmul' stands twice"),
         "eve": ({}, "all.json: answers are a table of question and answer"),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.toml", 'square = "n"\nmatmul = true', "the answer to 'matmul' is no text"),
+        ("a.json", '{"matmul": {"a": 1}, "square": "n"}', "the answer to 'matmul' is no text"),
+        ("a.json", '{"matmul": "x", "square": "n", "matmul": "y"}', "the key 'matmul' stands twice"),
+        ("a.json", '{"matmul": "x", "square": "n", "Matmul": "y"}', "the question 'matmul' is answered twice"),
+        ("a.csv", "question,answer\nmatmul,x\nsquare,n\nmatmul,y\n", "the question 'matmul' is answered twice"),
+        ("a.md", "matmul: x\nsquare: n\nmatmul: x", "the question 'matmul' is answered twice"),
+    ],
+)
+def test_one_answer_that_is_not_graded_takes_no_other(handed_in, name: str, text: str, why: str) -> None:
+    (found,) = read_submissions([handed_in(name, text)], IDS)
+    assert (found.answers, found.refused, found.problem) == ({"square": "n"}, {"matmul": why}, "")
 
 
 def test_a_student_in_two_files_is_graded_in_none(handed_in) -> None:
@@ -269,5 +284,5 @@ def test_where_there_is_nothing(handed_in, tmp_path: Path) -> None:
         read_submissions([tmp_path / "none"], IDS)
     with pytest.raises(FileError, match=r"no answers in .*: its files end in .csv, .json"):
         read_submissions([handed_in("notes.txt", "x")], IDS)
-    (other,) = read_submissions([tmp_path / "answers" / "notes.txt"], IDS)
-    assert other.problem.startswith("notes.txt ends in none of .csv, .json")
+    with pytest.raises(FileError, match=r"notes.txt ends in none of .csv, .json"):
+        read_submissions([tmp_path / "answers" / "notes.txt"], IDS)

@@ -246,3 +246,11 @@ def test_a_contradiction_is_told_in_units():
     assert "cost = $10,000,000.00, device_time = 4,421,425 device-hours, price = $2/h; leave one out" in str(
         caught.value
     )
+
+
+def test_whole_devices_and_percentages() -> None:
+    text = str(sa.training_run(params="70B", tokens="15T", time="100 days", device="h100", mfu="50%"))
+    devices = 6 * 70e9 * 15e12 / (100 * 86400 * 989.5e12 * 0.5)
+    assert text.splitlines()[0].endswith(f", so {int(devices) + 1:,} whole ones")
+    with pytest.raises(UtilisationError, match="a percentage was meant, which is written '50%'"):
+        sa.training_run(params="70B", tokens="15T", devices=1024, device="h100", mfu=50)
