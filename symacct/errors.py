@@ -149,16 +149,16 @@ def one_of(names: Iterable[str]) -> str:
 
 
 def nearest_format(name: str, known: Iterable[str]) -> str:
-    """Offer the closest number format of the same width, one letter longer or shorter at most, or nothing.
+    """Offer the closest number format of the same width, or nothing.
 
     Examples
     --------
-    >>> nearest_format("nvfp4", ["fp4", "fp64"]), nearest_format("bff16", ["bf16", "fp16"])
+    >>> nearest_format("nvfp4", ["fp64", "fp8"]), nearest_format("bff16", ["bf16", "fp32"])
     ('', " Did you mean 'bf16'?")
 
     """
     digits = re.findall(r"\d+", name)
-    return nearest(name, [k for k in known if re.findall(r"\d+", k) == digits and abs(len(k) - len(name)) <= 1])
+    return nearest(name, [k for k in known if re.findall(r"\d+", k) == digits])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

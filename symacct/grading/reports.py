@@ -49,12 +49,13 @@ def to_csv(key: Key, graded: Sequence[Graded], language: str = "en") -> str:
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow(["student", "points", "out_of", *(cell(q.id) for q in key.questions), "problem", "source"])
+    writer.writerow(["student", "points", "out_of", *(cell(q.id) for q in key.questions), "problem", "source", "notes"])
     for g in graded:
         points = [number(mark.points) if mark.answer is not None else "" for mark in g.marks]
         problem = "; ".join(spoken(p, language) for p in (g.submission.problem, *(m.problem for m in g.marks)) if p)
         who, problem, source = (cell(t) for t in (g.submission.student, problem, g.submission.source))
-        writer.writerow([who, number(g.points), number(key.points), *points, problem, source])
+        notes = cell("; ".join(spoken(note, language) for note in g.submission.notes))
+        writer.writerow([who, number(g.points), number(key.points), *points, problem, source, notes])
     return "\ufeff" + out.getvalue()
 
 

@@ -126,7 +126,7 @@ def test_a_report_in_chinese_has_no_english_but_what_people_wrote(key: Key) -> N
     ]
     said += [data["students"][2]["problem"], results["甲"]["output"], to_csv(key, done, "zh"), to_text(key, done, "zh")]
     said += re.findall(r">([^<]*)<", html.partition("</style>")[2])
-    kept = {"foo", "matmul", "square", "student", "points", "out", "problem", "source", "BDK", "mac", "MAC"}
+    kept = {"foo", "matmul", "square", "student", "points", "out", "problem", "source", "notes", "BDK", "mac", "MAC"}
     prompt = "Arithmetic intensity of a square product in bf16?"
     for text in said:
         assert set(re.findall(r"[A-Za-z]{3,}", text.replace(prompt, ""))) <= kept, text
@@ -150,11 +150,11 @@ def test_the_gradebook(key: Key, graded: list[Graded]) -> None:
     text = to_csv(key, graded)
     rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
     assert rows == [
-        ["student", "points", "out_of", "matmul", "square", "problem", "source"],
-        ["alice", "5", "5", "4", "1", "", "alice.toml"],
-        ["'=HYPERLINK(1)", "1", "5", "1", "0", "", "'+evil.csv"],
-        ["<b>bob</b>", "0", "5", "", "", "bob.md is binary, not text", "bob.md"],
-        ["eve\\u202e", "0", "5", "0", "", "", "eve.md"],
+        ["student", "points", "out_of", "matmul", "square", "problem", "source", "notes"],
+        ["alice", "5", "5", "4", "1", "", "alice.toml", ""],
+        ["'=HYPERLINK(1)", "1", "5", "1", "0", "", "'+evil.csv", ""],
+        ["<b>bob</b>", "0", "5", "", "", "bob.md is binary, not text", "bob.md", ""],
+        ["eve\\u202e", "0", "5", "0", "", "", "eve.md", "the key has no question 'x'."],
     ]
 
 
@@ -216,3 +216,15 @@ def test_text_made_visible() -> None:
         *("'=1", "'+1", "'-1", "'@a", "\\x09=1", "' =1", "1", "", "'＝1"),
     ]
     assert [number(x) for x in (0.1 + 0.2, 3, 2.50)] == ["0.3", "3", "2.5"]
+
+
+def test_one_question_that_is_not_graded_says_why_everywhere(key: Key) -> None:
+    why = "the answer to 'square' is no text"
+    handed = Submission("al", {"matmul": "2BDK"}, "al.toml", refused={"square": why})
+    graded = grade(key, [handed])
+    assert graded[0].points == 4
+    rows = list(csv.reader(io.StringIO(to_csv(key, graded).removeprefix("\ufeff"))))
+    assert rows[1] == ["al", "4", "5", "4", "", why, "al.toml", ""]
+    assert to_gradescope(key, graded)["tests"][1]["output"] == f"not graded\n{why}"
+    assert f"not graded\n  {why}" in to_text(key, graded)
+    assert "square" in to_text(key, graded * 2)
