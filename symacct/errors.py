@@ -6,7 +6,6 @@ A message says what was wrong, points at the culprit, lists what is known and sa
 from __future__ import annotations
 
 import difflib
-import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -157,8 +156,8 @@ def nearest_format(name: str, known: Iterable[str]) -> str:
     ('', " Did you mean 'bf16'?")
 
     """
-    digits = re.findall(r"\d+", name)
-    return nearest(name, [k for k in known if re.findall(r"\d+", k) == digits])
+    digits = sorted(c for c in name if c.isdigit())  # sorted: two may have changed places
+    return nearest(name, [k for k in known if sorted(c for c in k if c.isdigit()) == digits])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ def test_another_width_is_no_suggestion() -> None:
     with pytest.raises(DtypeError, match="Did you mean 'bf16'"):
         as_format("bff16")
     with pytest.raises(DtypeError) as other:
-        as_format("fp46")
+        as_format("fp48")
     assert "Did you mean" not in str(other.value)
     with pytest.raises(HardwareError, match="has no peak of nvfp4") as none:
         device("h100").peak("nvfp4")
