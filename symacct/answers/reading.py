@@ -166,7 +166,9 @@ def _may_divide_sides(source: _Source) -> bool:
 
 def _read(source: _Source, way: _Way) -> Reading:
     text, statement, names, wanted, noticed = source
-    words = Words(text, names, wanted, list(noticed), {}, whole=way.whole, ending=way.ending)
+    written_out = [t.text for _, tokens in statement.formulas for t in tokens if t.kind == "word"]
+    used = names.own(written_out)
+    words = Words(text, names, wanted, list(noticed), {}, used=used, whole=way.whole, ending=way.ending)
     trees = _trees(statement.formulas, words, way)
     if statement.is_cases:
         trees = [("", Node("if", tuple(tree for _, tree in trees), 0))]

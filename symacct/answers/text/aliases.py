@@ -18,6 +18,10 @@ class Concept(NamedTuple):
     letters: str = ""
 
 
+_MODEL = r"d_?model|model (width|dim)|embedding (size|width|dim)"
+_FEED_FORWARD = (
+    "d_ff D_FF dff d_ffn ffn_dim ff_dim hidden_dim intermediate_size d_mlp d_hidden n_inner ffn_size D_ff D_F d_f"
+)
 CONCEPTS: tuple[Concept, ...] = (
     Concept("micro.?batch", "micro_batch micro_batch_size mbs microbatch ubatch", "b"),
     Concept(
@@ -29,12 +33,16 @@ CONCEPTS: tuple[Concept, ...] = (
         "T D S t n",
     ),
     Concept(
+        r"^keys\b|keys? (length|tokens)|kv.?len",
+        "keys kv_len kv_length key_len key_length seq_len_k seq_len_kv n_keys T_k S_k",
+        "S s T",
+    ),
+    Concept(
         r"context|seq|\blength\b|\bqueries\b|^tokens$",
         "context_length context_len ctx_len ctx n_ctx max_seq_len block_size seq_len seqlen sequence_length seq "
-        "sequence sequence_len length tokens n_tokens num_tokens T_q",
+        "sequence sequence_len length tokens n_tokens num_tokens T_q seq_len_q query_len",
         "T S s t c l n",
     ),
-    Concept(r"^keys\b|key length", "keys kv_len kv_length n_keys T_k S_k", "S s T"),
     Concept(r"vocab", "vocab vocab_size vocabulary vocabulary_size n_vocab Vocab", "V v"),
     Concept(
         r"layers|blocks|depth",
@@ -49,20 +57,26 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept(
         r"head.?(size|dim|width)|d_head|d_attn",
         "head_dim d_head head_size d_h d_k d_attn dim_head head_width",
-        "H d h Q",
+        "d",
     ),
     Concept(
         r"^(query |attention |num_|n_)?heads\b",
-        "num_heads n_heads heads n_h n_head nheads num_attention_heads n_q",
+        "num_heads n_heads heads n_h n_head nheads num_attention_heads n_q n_q_heads num_q_heads num_query_heads "
+        "n_query_heads",
         "H h N a",
     ),
     Concept(
-        r"d_?ff|d_?ffn|feed.?forward|intermediate|ffn|mlp.*(width|dim)",
-        "d_ff D_FF dff d_ffn ffn_dim ff_dim hidden_dim intermediate_size d_mlp d_hidden n_inner ffn_size D_ff D_F d_f",
+        r"experts?'?s? .*(width|dim)|d_expert|^expert.?(width|dim|hidden|size)",
+        f"d_expert expert_dim d_moe moe_intermediate_size {_FEED_FORWARD}",
         "F f",
     ),
     Concept(
-        r"d_?model|model (width|dim)|^(hidden )?width|^hidden|embedding (size|width|dim)|contracted width",
+        r"d_?ff|d_?ffn|feed.?forward|intermediate|ffn|mlp.*(width|dim)",
+        _FEED_FORWARD,
+        "F f",
+    ),
+    Concept(
+        rf"{_MODEL}|^(hidden )?width|^hidden|contracted width",
         "d_model D_model dmodel hidden_size hidden n_embd embed_dim d_embed model_dim dim width d_emb emb_dim D_M",
         "D d h",
     ),
@@ -100,8 +114,40 @@ CONCEPTS: tuple[Concept, ...] = (
 )
 
 
-def names_of(meaning: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+_SAME = {
+    **dict.fromkeys(("q", "query", "queries"), "query"),
+    **dict.fromkeys(("k", "key", "keys"), "key"),
+    **dict.fromkeys(("v", "value", "values"), "value"),
+    **dict.fromkeys(("in", "input", "inputs"), "input"),
+    **dict.fromkeys(("out", "output", "outputs"), "output"),
+    **dict.fromkeys(("enc", "encoder"), "encoder"),
+    **dict.fromkeys(("dec", "decoder"), "decoder"),
+    **{w: w for w in ("kv", "shared", "routed", "active", "total", "micro", "mini", "global", "local")},
+}
+
+
+def quantities(name: str) -> frozenset[str]:
+    """Return the words of a name that tell one quantity from another of its kind; no slip of the pen makes them.
+
+    Examples
+    --------
+    >>> sorted(quantities("n_kv_heads")), sorted(quantities("num_heads"))
+    (['kv'], [])
+
+    """
+    parts = re.sub(r"key.?value", "kv", name.lower())
+    return frozenset(_SAME[p] for p in re.split(r"[\W_]+", parts) if p in _SAME)
+
+
+def is_model_width(meaning: str) -> bool:
+    """Whether a meaning says of itself that it is the width of the model."""
+    return re.search(_MODEL, meaning, re.IGNORECASE) is not None
+
+
+def names_of(meaning: str, *, inner: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the longer names and the single letters in use for a meaning; none for one that is not known.
+
+    A hidden width that is `inner` is the one of the feed-forward layer.
 
     Examples
     --------
@@ -109,6 +155,8 @@ def names_of(meaning: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ('V', 'v')
 
     """
+    if inner:
+        return (*_FEED_FORWARD.split(), "hidden_size", "hidden"), ("F", "f")
     words = meaning.strip()
     for concept in CONCEPTS:
         if re.search(concept.means, words, re.IGNORECASE):

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from symacct.answers.text.aliases import CONCEPTS, names_of
+from symacct.answers.text.aliases import CONCEPTS, is_model_width, names_of, quantities
 
 SYMBOL, ALIAS, CASE, SUBSCRIPT, LETTER, PRODUCT, NEAR, UNKNOWN = 0, 10, 12, 14, 30, 70, 80, 200
 MAX_WORD = 60
+_CAPITALS = frozenset(n for c in CONCEPTS for n in c.names.split() if n.isupper() and n.isalpha())
 _FUNCTIONS = ("log", "sqrt", "lg", "ln")
 
 
@@ -39,16 +40,27 @@ class Names:
         self.aliases: dict[str, list[str]] = {}
         self.letters: dict[str, list[str]] = {}
         self.folded: dict[str, list[str]] = {}
+        self.glued: set[str] = set()
+        self.written: dict[str, str] = {}
         for name, meaning in self.symbols.items():
             self.folded.setdefault(fold(name), []).append(name)
+            self.glued.add(name.replace("_", ""))
             for spelled in _spellings(meaning):
                 self.said.setdefault(fold(spelled), []).append(name)
-            longer, letters = names_of(meaning)
+                self.written[fold(spelled)] = spelled
+            longer, letters = names_of(meaning, inner=self._is_inner(name))
             for alias in longer:
                 self.aliases.setdefault(fold(alias), []).append(name)
+                self.written[fold(alias)] = alias
             for letter in letters:
                 self.letters.setdefault(letter, []).append(name)
         self._cut = lru_cache(maxsize=512)(self._cut_word)
+
+    def _is_inner(self, name: str) -> bool:
+        """Whether a hidden width is that of the feed-forward layer: it is called F, or the model's is another."""
+        if not self.symbols[name].strip().lower().startswith("hidden"):
+            return False
+        return name in ("F", "f") or any(is_model_width(m) for n, m in self.symbols.items() if n != name)
 
     def is_product(self, word: str) -> bool:
         """Whether a word is a symbol, or a product of one-letter symbols, as the question writes them."""
@@ -61,7 +73,10 @@ class Names:
         key = fold(word)
         if len(key) > 1:
             brief = ALIAS if len(word) > 2 or word.isupper() else PRODUCT  # bs is b*s before it is the batch size
-            for table, cost in ((self.said, ALIAS), (self.folded, CASE), (self.aliases, brief)):
+            tables = ((self.said, ALIAS), (self.folded, CASE), (self.aliases, brief))
+            if _is_letters(word):  # DK is D*K, not d_k
+                tables = ((self.folded, CASE), *([(self.said, ALIAS)] if len(word) > 2 else []))
+            for table, cost in tables:
                 if meant := self._meant(word, table.get(key, ()), cost):
                     return meant
             return self._subscripted(word)
@@ -99,6 +114,8 @@ class Names:
             return None
         if _concept_of(word) is not None:
             return None
+        if any(sub.casefold() in re.split(r"\W+", m.casefold()) for m in self.symbols.values()):
+            return None  # d_expert of an expert's width is not D
         found = base if base in self.symbols else _one(self.folded.get(fold(base)))
         return self._alias(word, found, SUBSCRIPT) if found else None
 
@@ -107,7 +124,11 @@ class Names:
         if len(word) < 4:
             return None
         known = {**self.aliases, **self.said}
-        close = difflib.get_close_matches(fold(word), [k for k in known if len(k) > 3], n=1, cutoff=0.75)
+        if _concept_of(word) is not None or _is_mixed(word):
+            return None
+        mine = quantities(word)
+        likely = [k for k in known if len(k) > 3 and quantities(self.written.get(k, k)) == mine]
+        close = difflib.get_close_matches(fold(word), likely, n=1, cutoff=0.75)
         if not close or not (found := _one(known[close[0]])):
             return None
         return self._alias(word, found, NEAR)._replace(note=f"{word} is taken for a misspelt {close[0]}: {found}")
@@ -132,10 +153,22 @@ class Names:
             return (Piece("unknown", word, 0, len(word), UNKNOWN),)
         return parts
 
+    def own(self, words: Iterable[str]) -> frozenset[str]:
+        """Return the symbols that words have in them as the question writes them."""
+        return frozenset(p.name for word in words for p in self.cut(word) if p.kind == "name" and p.cost == SYMBOL)
+
     def other(self, word: str) -> Piece | None:
         """Return the symbol that a word which was cut may also be: ``BW`` is B*W, but also bandwidth."""
         whole = self.whole(word)
         return whole if len(self.cut(word)) > 1 and whole and whole.kind == "name" else None
+
+    def _is_inside(self, word: str, start: int, end: int) -> bool:
+        """Whether letters without an underscore inside a product are no name: the DK of BTDK is two letters."""
+        text = word[start:end]
+        if len(text) < 2 or not text.isalpha() or text in self.symbols or text in self.glued:
+            return False
+        around = word[max(0, start - 1) : start] + word[end : end + 1]
+        return not text.islower() or (len(text) < 4 and any(c.islower() for c in around))
 
     def _cheapest(self, word: str) -> tuple[Piece, ...]:
         """Dynamic programming over the places of a word."""
@@ -156,6 +189,8 @@ class Names:
             return Piece("function", text, start, end, ALIAS)
         if text == "x" and end < len(word) and "x" not in self.symbols and "X" not in self.symbols:
             return Piece("times", "*", start, end, ALIAS)
+        if end - start < len(word) and self._is_inside(word, start, end):
+            return None
         torn = "_" in text and word[end - 1 : end + 1].islower() and len(word) > end  # d_at of d_attn
         whole = self.whole(text) if text[0].isalpha() and not torn else None
         if whole:
@@ -165,6 +200,17 @@ class Names:
         if re.fullmatch(r"[^\W\d]_\w+|[^\W\d]\d+", text) and end == len(word):
             return Piece("unknown", text, start, end, UNKNOWN - 1)
         return None
+
+
+def _is_letters(word: str) -> bool:
+    """Whether a word is one to be read letter by letter, such as NL, nL and DFF; BW and MFU are names in use."""
+    short = word.isalpha() and word.isascii() and len(word) <= 3 and word not in _CAPITALS
+    return short and not word.islower() and not (len(word) > 2 and word.istitle())
+
+
+def _is_mixed(word: str) -> bool:
+    """Whether capitals stand inside of a word, as no slip of the pen puts them: heaVds."""
+    return any(part[1:] != part[1:].lower() and not part.isupper() for part in word.split("_"))
 
 
 def fold(name: str) -> str:
@@ -193,6 +239,8 @@ def _concept_of(word: str) -> int | None:
 def _may_be_product(word: str, parts: tuple[Piece, ...]) -> bool:
     """Whether a word with unknown parts is a product with a strange letter rather than a word of prose."""
     strange = [p for p in parts if p.kind == "unknown"]
+    if word.isupper() and len(word) == len(parts) >= 2 * len(strange):  # 2BTDHK
+        return True
     return len(strange) == 1 and (len(word) <= 6 or len(parts) - 1 >= 4)
 
 

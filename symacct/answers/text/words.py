@@ -47,6 +47,8 @@ class Words(NamedTuple):
     """How each symbol was written that was not written as the question does."""
     ending: bool = False
     """Whether a letter at the end is the unit asked for rather than a symbol."""
+    used: frozenset[str] = frozenset()
+    """The symbols that are there under their own names: no other letter is read as one of them."""
     whole: bool = False
     """Whether a word that may also be one name is read as that name."""
 
@@ -109,7 +111,7 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if word.lower() in NUMBERS and not behind and not words.is_name(word):
         out.append(token._replace(kind="number", text=NUMBERS[word.lower()]))
         return at + 1
-    if word.lower() in PROSE and not words.is_name(word) and not words.names.is_product(word):
+    if _is_prose(tokens, at, words):
         if behind and after is not None and _begins_operand(after):
             what = f"{word!r} between two formulas says not how they belong together"
             raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
@@ -126,6 +128,18 @@ def _is_order(token: Token, after: Token | None, out: list[Token], words: Words)
         what = f"{token.text}(...) only says that it {ONE_SIDED[token.text]}; write O(...) for the order"
         raise AnswerError(f"cannot read the answer: {what}\n{caret(words.text, token.start, token.end)}")
     return True
+
+
+def _is_prose(tokens: list[Token], at: int, words: Words) -> bool:
+    """Whether a word says nothing; one or two letters at a number or a sign are a factor: ``2A*P``, ``2*In``."""
+    word = tokens[at].text
+    if word.lower() not in PROSE or words.is_name(word) or words.names.is_product(word):
+        return False
+    if len(word) > 2 or not word.isascii():
+        return True
+    around = [tokens[i] for i in (at - 1, at + 1) if 0 <= i < len(tokens)]
+    signs = any(t.kind == "sign" for t in around) or (at > 0 and tokens[at].glued and tokens[at - 1].kind == "number")
+    return not signs and (word != "A" or at == 0)
 
 
 def _opens(token: Token | None) -> bool:
@@ -245,9 +259,12 @@ def _piece(piece: Piece, i: int, token: Token, words: Words) -> Token:
     exact = len(token.text) == token.end - token.start
     start = token.start + piece.start if exact else token.start
     end = token.start + piece.end if exact else token.end
+    if piece.kind == "name" and piece.cost == LETTER and piece.name in words.used:
+        return Token("unknown", token.text[piece.start : piece.end], start, end, token.glued if i == 0 else True)
     out = Token(kinds[piece.kind], text, start, end, token.glued if i == 0 else True)
     if piece.kind == "name" and (other := _other_spelling(piece, token, words)):
-        what = f"{other} and {token.text} would both be {piece.name} ({words.names.symbols[piece.name]})"
+        both = f"{other} and {token.text[piece.start : piece.end]}"
+        what = f"{both} would both be {piece.name} ({words.names.symbols[piece.name]})"
         words.warn("two_meanings", what, out)
     if piece.kind == "two":
         words.warn("two_meanings", piece.note, out)
