@@ -10,7 +10,7 @@ from symacct.answers.algebra import expression, is_opaque
 from symacct.answers.causes.case import MOST_TERMS, Case, Monomial
 from symacct.answers.causes.factors import is_gated, of_powers, of_ratio
 from symacct.answers.causes.growth import of_leading
-from symacct.answers.causes.structure import of_limits
+from symacct.answers.causes.structure import of_limits, of_replaced
 from symacct.answers.text.printing import written
 from symacct.answers.trees import exchanged, inverse, joined, nodes
 from symacct.answers.types import Finding
@@ -40,6 +40,8 @@ def of_terms(case: Case) -> Iterator[Finding]:
         return
     if lacking and not surplus and all(c < 0 or (not m and _grows(pairs)) for m, c in lacking):
         yield from of_leading(case)  # the lower terms were left out as well
+    if lacking and not surplus:  # one size for another makes two terms one: H + H for H + G
+        yield from (f for f in of_replaced(case) if f.code == "axis_swapped")
     if surplus:
         yield Finding("extra_term", _sum(surplus))
     if lacking:

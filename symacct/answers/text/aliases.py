@@ -45,7 +45,7 @@ CONCEPTS: tuple[Concept, ...] = (
     ),
     Concept(r"vocab", "vocab vocab_size vocabulary vocabulary_size n_vocab Vocab", "V v"),
     Concept(
-        r"layers|blocks|depth",
+        r"^(?!.*\b(per|a|each)\b).*(layers|blocks|depth)",
         "num_layers n_layers n_layer layers n_l L_layers depth num_blocks n_blocks nlayers num_hidden_layers",
         "L N l n",
     ),
@@ -137,6 +137,12 @@ def quantities(name: str) -> frozenset[str]:
     """
     parts = re.sub(r"key.?value", "kv", name.lower())
     return frozenset(_SAME[p] for p in re.split(r"[\W_]+", parts) if p in _SAME)
+
+
+def is_another(subscript: str, meaning: str) -> bool:
+    """Whether a subscript tells another quantity than a meaning does; of a plain one, its whole is no other."""
+    told, meant = quantities(subscript), quantities(meaning)
+    return bool(told) and told != meant and (bool(meant) or not told <= {"query", "total", "global"})
 
 
 def is_model_width(meaning: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from symacct.answers.text.aliases import CONCEPTS, is_model_width, names_of, quantities
+from symacct.answers.text.aliases import CONCEPTS, is_another, is_model_width, names_of, quantities
 
 SYMBOL, ALIAS, CASE, SUBSCRIPT, LETTER, PRODUCT, NEAR, UNKNOWN = 0, 10, 12, 14, 30, 70, 80, 200
 MAX_WORD = 60
@@ -117,6 +117,8 @@ class Names:
         if any(sub.casefold() in re.split(r"\W+", m.casefold()) for m in self.symbols.values()):
             return None  # d_expert of an expert's width is not D
         found = base if base in self.symbols else _one(self.folded.get(fold(base)))
+        if found and is_another(sub, self.symbols[found]):
+            return None  # E_shared of routed experts
         return self._alias(word, found, SUBSCRIPT) if found else None
 
     def near(self, word: str) -> Piece | None:
@@ -124,10 +126,12 @@ class Names:
         if len(word) < 4:
             return None
         known = {**self.aliases, **self.said}
-        if _concept_of(word) is not None or _is_mixed(word):
+        if _concept_of(word) is not None or _is_mixed(word) or (word.isupper() and word.isalpha() and len(word) < 7):
             return None
         mine = quantities(word)
         likely = [k for k in known if len(k) > 3 and quantities(self.written.get(k, k)) == mine]
+        if word[0].isupper() and not word[1:2].isupper():  # Qheads is no heads
+            likely = [k for k in likely if k[0] == word[0].lower()]
         close = difflib.get_close_matches(fold(word), likely, n=1, cutoff=0.75)
         if not close or not (found := _one(known[close[0]])):
             return None

@@ -108,7 +108,7 @@ def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     if (behind or noun) and (unit := _unit(token, before, words, last=last)):
         out.append(token._replace(kind="unit", text=unit))
         return _more_unit(tokens, at + 1, out)
-    if word.lower() in NUMBERS and not behind and not words.is_name(word):
+    if word.lower() in NUMBERS and word[1:] == word[1:].lower() and not behind and not words.is_name(word):
         out.append(token._replace(kind="number", text=NUMBERS[word.lower()]))
         return at + 1
     if _is_prose(tokens, at, words):
@@ -198,7 +198,10 @@ def _unit(token: Token, before: Token | None, words: Words, *, last: bool) -> st
         return word
     if (not unit.dims or len(word) == 1) and words.is_name(word):
         return ""
-    if len(word) == 1 and not (before is not None and before.kind == "number") and words.names.whole(word):
+    numbered = before is not None and before.kind == "number"
+    if word in ("x", "X") and not (numbered and last and not words.used):
+        return ""
+    if len(word) == 1 and not numbered and (words.names.whole(word) or (word.isupper() and not wanted)):
         return ""
     if len(word) == 1 and words.names.whole(word) and not wanted:
         return ""
@@ -260,7 +263,8 @@ def _piece(piece: Piece, i: int, token: Token, words: Words) -> Token:
     start = token.start + piece.start if exact else token.start
     end = token.start + piece.end if exact else token.end
     if piece.kind == "name" and piece.cost == LETTER and piece.name in words.used:
-        return Token("unknown", token.text[piece.start : piece.end], start, end, token.glued if i == 0 else True)
+        piece = piece._replace(kind="unknown", note="")
+        text = token.text[piece.start : piece.end]
     out = Token(kinds[piece.kind], text, start, end, token.glued if i == 0 else True)
     if piece.kind == "name" and (other := _other_spelling(piece, token, words)):
         both = f"{other} and {token.text[piece.start : piece.end]}"
