@@ -177,3 +177,16 @@ def read_unit(text: str) -> Unit | None:
     units = [unit_of(p) or _last_of_nouns(p.split()) for p in parts]
     known = [u for u in units if u is not None]
     return reduce(divided, known) if known and len(known) == len(units) else None
+
+
+def scaled(number: str, power: int) -> str:
+    """Return a number's text times a power of ten.
+
+    Examples
+    --------
+    >>> scaled("1.5e2", 9)
+    '1.5e11'
+
+    """
+    digits, _, exponent = number.partition("e")
+    return f"{digits}e{int(exponent or 0) + power}"

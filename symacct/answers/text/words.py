@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from symacct.answers.text.names import CASE, LETTER, NEAR, SYMBOL, Names, Piece
 from symacct.answers.text.tokens import Token
-from symacct.answers.text.units import SUFFIXES, Unit, unit_of
+from symacct.answers.text.units import SUFFIXES, Unit, scaled, unit_of
 from symacct.answers.text.vocabulary import (
     CONDITIONS,
     FUNCTIONS,
@@ -296,16 +296,3 @@ def _other_spelling(piece: Piece, token: Token, words: Words) -> str:
 def _is_symbol_like(word: str) -> bool:
     short = len(word) == 1 or (len(word) <= 3 and word != word.lower())
     return short or "_" in word or any(c.isdecimal() for c in word)
-
-
-def scaled(number: str, power: int) -> str:
-    """Return a number's text times a power of ten.
-
-    Examples
-    --------
-    >>> scaled("1.5e2", 9)
-    '1.5e11'
-
-    """
-    digits, _, exponent = number.partition("e")
-    return f"{digits}e{int(exponent or 0) + power}"
