@@ -73,9 +73,9 @@ class Names:
         key = fold(word)
         if len(key) > 1:
             brief = ALIAS if len(word) > 2 or word.isupper() else PRODUCT  # bs is b*s before it is the batch size
-            tables = ((self.said, ALIAS), (self.folded, CASE), (self.aliases, brief))
+            tables = [(self.said, ALIAS), (self.folded, CASE), (self.aliases, brief)]
             if _is_letters(word):  # DK is D*K, not d_k
-                tables = ((self.folded, CASE), *([(self.said, ALIAS)] if len(word) > 2 else []))
+                tables = [(self.folded, CASE)] + ([(self.said, ALIAS)] if len(word) > 2 else [])
             for table, cost in tables:
                 if meant := self._meant(word, table.get(key, ()), cost):
                     return meant
