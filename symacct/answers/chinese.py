@@ -37,10 +37,6 @@ SENTENCES: Sentences = (
         "{0}(...) only says that it grows at least like that; write O(...) for the order",
         "{0}(...) 只是增长的下界，请写 O(...)",
     ),
-    (
-        "a tilde over O leaves logarithms open; write O(...) with them, or without if there are none",
-        "带波浪号的 O 略去了对数因子，请用 O(...) 写全",
-    ),
     ("write this fraction with a slash", "请用斜线写这个分数"),
     ("did not expect {0} here", "此处不应出现 {0}"),
     (

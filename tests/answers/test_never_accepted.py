@@ -51,7 +51,7 @@ FORMULAS = [  # (answer, truth)
     ("~~2n~~ 4n", "2*n"),
 ]
 BOUNDS = ("<144", ">144", "≤144", "> 144 days", "at most 144", "more than 144", "up to 144 days", "T < 144 days")
-ORDERS = ("o(√L)", "Õ(√L)", "O\u0303(√L)", "Ω(√L)", r"\Omega(\sqrt L)", r"\tilde O(\sqrt L)", "L^0.49999", "L^0.501")
+ORDERS = ("o(√L)", "Ω(√L)", r"\Omega(\sqrt L)", "L^0.49999", "L^0.501")
 NUMBERS = [  # (answer, truth, unit)
     ("16 TFLOP/s", "16e12", "FLOPs"),
     ("16 TFLOPs per second", "16e12", "FLOPs"),

@@ -24,6 +24,7 @@ SAME: dict[str, str] = {
     **dict.fromkeys("→⟶➔", "→"),
     **dict.fromkeys("≡≔", "="),
     **dict.fromkeys("⇒⟹∴", "⇒"),
+    **dict.fromkeys("Õ", "O"),
     **dict.fromkeys("‘’“”\"'", " "),
     **dict.fromkeys("\u00a0\u2009\u202f\u2007\u2006\u2005\u2004\u2002\u2003\u200a\u205f\u3000", " "),
     **dict.fromkeys("\u2062\u2061", ""),
@@ -43,7 +44,6 @@ SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕₖₗₘₙₒₚ
 LOOKALIKES = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοАВЕЅІЈКМНОРСТУХаеорсухіј")
 """Greek and Cyrillic letters that one takes for Latin ones."""
 INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\ufe0f\ufe0e")
-NO_LOGARITHMS = "a tilde over O leaves logarithms open; write O(...) with them, or without if there are none"
 DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
@@ -110,8 +110,6 @@ def _fold(char: str, text: str, at: int) -> str:
     _refuse(char, text, at)
     category = unicodedata.category(char)
     if category in ("Mn", "Me", "Mc"):
-        if char == "\u0303" and text[at - 1 : at] == "O":
-            raise AnswerError(f"cannot read the answer: {NO_LOGARITHMS}\n{caret(text, at - 1)}")
         return ""
     if category == "Nd":  # other scripts have digits of their own
         return str(unicodedata.decimal(char))
@@ -127,9 +125,7 @@ def _fold(char: str, text: str, at: int) -> str:
 def _refuse(char: str, text: str, at: int) -> None:
     """Refuse what hides, reorders or imitates what one sees."""
     what = ""
-    if char == "Õ":
-        what = f"{NO_LOGARITHMS}\n{caret(text, at)}"
-    elif char in DIRECTION:
+    if char in DIRECTION:
         what = f"a character that reorders what is shown ({_named(char)}); what one sees is not what is written"
     elif unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
         what = f"a control character ({_named(char)}) at place {at + 1}"

@@ -7,12 +7,12 @@ from symacct.answers.text.lists import listed
 SPACES = frozenset([",", ";", ":", "!", " ", "\\", *listed("quad qquad space enspace thinspace hspace")])
 SILENT = frozenset(
     listed("""left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr middle displaystyle textstyle limits nolimits
-    tilde widetilde hat bar ( ) [ ] begin end _ # $ &""")
+    ( ) [ ] begin end _ # $ &""")
 )
 """Commands that change how something looks; what they stand before is read by itself."""
 WRAPPERS = frozenset(
     listed("""mathrm text mathbf mathit textbf textit operatorname mathsf mathtt mbox textrm texttt boldsymbol mathcal
-    mathbb mathnormal boxed emph bm rm""")
+    mathbb mathnormal boxed emph bm rm tilde widetilde hat bar""")
 )
 FRACTIONS = frozenset(["frac", "tfrac", "dfrac", "cfrac"])
 ANNOTATED = frozenset(["underbrace", "overbrace", "underline", "overline", "cancel"])

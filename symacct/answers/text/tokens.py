@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from symacct.answers.text.characters import NO_LOGARITHMS, Clean, clean
+from symacct.answers.text.characters import Clean, clean
 from symacct.answers.text.latex import ANNOTATED, FRACTIONS, GREEK, SIGNS, SILENT, SPACES, WORDS, WRAPPERS
 from symacct.answers.text.lists import listed
 from symacct.answers.text.units import unit_of
@@ -38,7 +38,6 @@ _ATTRIBUTE = re.compile(
 )
 _WORD = re.compile(r"[A-Za-zΑ-ωμ](?:[A-Za-z0-9Α-ωμ]|\\?_+(?=[A-Za-z0-9Α-ωμ]))*")
 _THAT_IS = re.compile(r"i\.\s?e\.")
-_TILDE_O = re.compile(r"\\(?:wide)?tilde\s*\{?\s*(?:\\mathcal\s*\{?\s*)?O\b")
 _STRUCK = re.compile(r"~~(?=\S).+?(?<=\S)~~")
 _BOLD = re.compile(r"(?<![^\s(:])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![^\s).,;:])")
 _ENVIRONMENT = re.compile(r"\s*\{[A-Za-z]+\*?\}")
@@ -67,8 +66,6 @@ def tokens_of(text: str) -> tuple[list[Token], tuple[Warned, ...]]:
     kept = _STRUCK.sub(lambda struck: " " * len(struck[0]), cleaned.text)
     plain = _BOLD.sub(r"  \1  ", kept)
     lexer = _Lexer(text, cleaned._replace(text=plain))
-    if tilde := _TILDE_O.search(plain):
-        raise lexer.refuse(tilde.start(), NO_LOGARITHMS)
     lexer.run(*_undecorated(plain))
     return _folded(lexer.out), (*cleaned.warnings, *lexer.warnings)
 
