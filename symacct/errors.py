@@ -6,6 +6,7 @@ A message says what was wrong, points at the culprit, lists what is known and sa
 from __future__ import annotations
 
 import difflib
+import operator
 import unicodedata
 from collections.abc import Iterable
 
@@ -148,16 +149,19 @@ def one_of(names: Iterable[str]) -> str:
 
 
 def nearest_format(name: str, known: Iterable[str]) -> str:
-    """Offer the closest number format of the same width, or nothing.
+    """Offer the closest number format that has the same digits or the same letters, or nothing.
 
     Examples
     --------
-    >>> nearest_format("nvfp4", ["fp64", "fp8"]), nearest_format("bff16", ["bf16", "fp32"])
-    ('', " Did you mean 'bf16'?")
+    >>> nearest_format("nvfp4", ["fp64", "fp8"]), nearest_format("bff16", ["bf16"]), nearest_format("bf17", ["bf16"])
+    ('', " Did you mean 'bf16'?", " Did you mean 'bf16'?")
 
     """
-    digits = sorted(c for c in name if c.isdigit())  # sorted: two may have changed places
-    return nearest(name, [k for k in known if sorted(c for c in k if c.isdigit()) == digits])
+
+    def parts(x: str) -> tuple[list[str], list[str]]:  # sorted: two characters may have changed places
+        return sorted(c for c in x if c.isdigit()), sorted(c for c in x if not c.isdigit())
+
+    return nearest(name, [k for k in known if any(map(operator.eq, parts(k), parts(name)))])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

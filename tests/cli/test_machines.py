@@ -24,7 +24,7 @@ def test_days_of_a_range_and_of_another_unknown(run) -> None:
     asked = run("days", "params=70B", "days=30", "devices=1024", "device=h100", "mfu=0.5").out
     assert asked.startswith("tokens = 3.127 trillion tokens\n")
     asked = run("days", "params=70B", "tokens=15T", "days=30", "device=h100", "mfu=0.5", "price=$2/h").out
-    assert asked.startswith("devices = 4912.69\n")
+    assert asked.startswith("devices = 4912.69, so 4,913 whole ones\n")
     assert "$7,074,279" in asked
 
 
