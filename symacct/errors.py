@@ -149,7 +149,7 @@ def one_of(names: Iterable[str]) -> str:
 
 
 def nearest_format(name: str, known: Iterable[str]) -> str:
-    """Offer the closest number format that has the same digits or the same letters, or nothing.
+    """Offer the closest number format that has the same digits, or one other character, or nothing.
 
     Examples
     --------
@@ -158,10 +158,13 @@ def nearest_format(name: str, known: Iterable[str]) -> str:
 
     """
 
-    def parts(x: str) -> tuple[list[str], list[str]]:  # sorted: two characters may have changed places
-        return sorted(c for c in x if c.isdigit()), sorted(c for c in x if not c.isdigit())
+    def digits(x: str) -> list[str]:
+        return sorted(c for c in x if c.isdigit())  # sorted: two may have changed places
 
-    return nearest(name, [k for k in known if any(map(operator.eq, parts(k), parts(name)))])
+    def slip(k: str) -> bool:
+        return len(k) == len(name) and sum(map(operator.ne, k, name)) == 1
+
+    return nearest(name, [k for k in known if digits(k) == digits(name) or slip(k)])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
