@@ -31,6 +31,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(rates, "measure", measure)
     monkeypatch.setattr(rates, "LARGEST", 256)
     monkeypatch.setattr(rates, "ARRAY", ARRAY)
+    monkeypatch.setattr(rates, "LONG", 2**19)  # in the same time fewer calls, so not the better rate
     clock = rates.Clock("cpu", 2**10, lambda c: c() is None, int, tuple)
     monkeypatch.setattr(calibration, "clock_of", lambda _device: clock)
     return seen
@@ -48,6 +49,13 @@ def test_rates_are_work_over_the_shortest_time() -> None:
     assert {n: r.value * SECONDS / ARRAY for (m, n), r in found.items() if m == "memory"} == passes
     assert found["memory", "copy"].spread == 0.0
     assert ("matmul", "tf32") not in found
+
+
+@pytest.mark.usefixtures("scripted")
+def test_functions_are_timed_on_long_arrays_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "LONG", 2**21)
+    found = {r.name: r.value for r in sa.calibrate("cpu").rates if r.meter == "function"}
+    assert found["exp"] == 2**21 / SECONDS
 
 
 @pytest.mark.usefixtures("scripted")
