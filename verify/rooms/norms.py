@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+import symacct as sa
 from symacct.graph import Graph
+from verify.check import Check, agree
 from verify.counted_arrays import Array, Machine, each
 from verify.one_op import Axes
 from verify.programs import Kind, Variant, checks, difference
@@ -268,4 +270,27 @@ KINDS = {
     ),
 }
 
-CHECKS = checks(KINDS)
+
+def fused_keeps(needs: tuple[bool, bool]) -> None:
+    """A fused kernel keeps x, 1/rms in fp32 a row, and the weight; the same whichever gradient is wanted."""
+
+    def norm(x: "b h", weight: "h") -> Any:
+        return sa.rms_norm(x, weight.shape, weight)
+
+    b, h = 3, 5
+    wanted = [n for n, needed in zip(("x", "weight"), needs, strict=True) if needed]
+    kept = sa.account(norm, dtype="bf16").residuals(wrt=wanted, device="cuda").at(b=b, h=h)
+    agree(int(kept), 2 * b * h + 4 * b + 2 * h, "bytes kept")
+
+
+CHECKS = (
+    *checks(KINDS),
+    Check(
+        "what a fused kernel keeps",
+        "residuals of rms_norm on CUDA",
+        "what its gradients read, by hand",
+        fused_keeps,
+        fixed=((True, True), (True, False), (False, True)),
+        proves=("rms_norm",),
+    ),
+)
