@@ -292,6 +292,6 @@ CHECKS = (
         "what its gradients read, by hand",
         fused_keeps,
         fixed=((True, True), (True, False), (False, True)),
-        proves=("rms_norm",),
+        proves=("gradient of rms_norm",),
     ),
 )
