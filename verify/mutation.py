@@ -3,8 +3,8 @@
 What is broken: what every rule (rules/*.py) executes, moves, keeps and passes back, the tables of conventions,
 the formulas of lower bounds. A mutant runs in the live modules until a fixed case of a check that proves the broken
 thing fails. Mutants that cannot be told apart from the original are listed with their reasons in
-equivalent_mutants.toml; any other survivor, a rule without a check, and a listed mutant that is gone, make the exit
-code 1.
+equivalent_mutants.toml; any other survivor, a rule without a check, a check of what is never broken, and a listed
+mutant that is gone, make the exit code 1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Key = tuple[str, str, str]
 
 def checks_for(target: Target, near: frozenset[str] = frozenset()) -> list[Check]:
     """The checks that may notice, each once, likely ones first, without those whose modules are not installed."""
-    found = {id(c): c for name in sorted(target.proved_by) for c in CHECKS[name] if not c.missing}
+    found = {id(c): c for name in sorted(target.proved_by) for c in CHECKS.get(name, ()) if not c.missing}
     return sorted(found.values(), key=lambda c: near.isdisjoint(c.proves))
 
 
@@ -67,8 +67,10 @@ def try_one(place: int) -> str | None:
 
 
 def unchecked() -> list[str]:
-    """Rules that nothing proves."""
-    return [f"the rule of {kind!r} has no check" for kind in sorted(RULES) if kind not in CHECKS]
+    """Rules that nothing proves, and what checks prove that is no target's: such a check kills no mutant."""
+    asked = {name for target in targets() for name in target.proved_by}
+    out = [f"the rule of {kind!r} has no check" for kind in sorted(RULES) if kind not in CHECKS]
+    return out + [f"a check proves {name!r}, which is no target's" for name in sorted(set(CHECKS) - asked)]
 
 
 def broken() -> list[str]:
@@ -120,8 +122,7 @@ def report(tried: Sequence[tuple[Key, str | None]], console: Console) -> list[st
 def main() -> int:
     argparse.ArgumentParser("python -m verify.mutation", description=__doc__.partition("\n")[0]).parse_args()
     console = Console(soft_wrap=True)
-    wrong = broken() or report(try_all(console), console)
-    wrong += unchecked()
+    wrong = unchecked() or broken() or report(try_all(console), console)
     for line in wrong:
         console.print(line, markup=False)
     return int(bool(wrong))

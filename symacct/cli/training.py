@@ -150,8 +150,8 @@ def fit(
     """Print the largest model that fits, or the devices or the memory that a model takes at least."""
     from symacct.memory import fit as fit_of
 
-    given = {("parameters" if name == "params" else name): value for name, value in read_values(values).items()}
-    if unknown := [name for name in given if name not in ("parameters", "devices", "memory")]:
+    given = read_values(values)
+    if unknown := [name for name in given if name not in ("params", "devices", "memory")]:
         msg = f"{unknown[0]!r} is none of params, devices, memory"
         raise ConventionError(msg)
     found = fit_of(**given, optimizer=optimizer, policy=read_policy(policy), stage=stage)

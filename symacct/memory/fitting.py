@@ -114,7 +114,7 @@ def told(what: str, side: Expr) -> str:
 
 def fit(
     *,
-    parameters: Any = None,
+    params: Any = None,
     devices: Any = None,
     memory: Any = None,
     optimizer: Any = "adamw",
@@ -125,7 +125,7 @@ def fit(
 
     Parameters
     ----------
-    parameters, devices, memory
+    params, devices, memory
         Two of them; the third is what is asked. Numbers, text (``"70B"``, ``"80 GB"``, ``"80 GiB"``; memory of one
         device), or names and expressions.
     optimizer
@@ -159,7 +159,7 @@ def fit(
     53333333333
     >>> sa.fit(devices="n", memory="M", policy="megatron", stage=1).value
     M*n/(6*(n + 2))
-    >>> print(sa.fit(parameters="70B", memory="80 GB"))
+    >>> print(sa.fit(params="70B", memory="80 GB"))
     at least 11 devices: a lower bound
       70,000,000,000 parameters, 80.000 GB (74.506 GiB) a device
       adamw under bf16: 2 + 2 + 4 + 4 = 12 bytes a parameter
@@ -168,10 +168,10 @@ def fit(
       with GiB for GB: at least 10 devices
 
     """
-    sides = {"parameters": parameters, "devices": devices, "memory": memory}
+    sides = {"parameters": params, "devices": devices, "memory": memory}
     asked = [what for what, side in sides.items() if side is None]
     if len(asked) != 1:
-        msg = f"give two of {one_of(sides)}, and the third is worked out; {len(sides) - len(asked)} are given"
+        msg = f"give two of params, devices, memory, and the third is worked out; {len(sides) - len(asked)} are given"
         raise ConventionError(msg)
     if stage not in STAGES:
         msg = f"unknown stage {stage!r}; known: {one_of(map(str, STAGES))}"

@@ -46,10 +46,11 @@ def time_chart(at: RooflineFigures) -> Any:
 
 
 def waterfall_chart(fall: Waterfall) -> Any:
-    """Return the MFU from 1 down, a step for each loss, to what is left."""
+    """Return the MFU from 1 down, a step for each loss, to what is left; without products the shares of the time."""
+    if fall.mfu is None:
+        return _shares_chart(fall)
     steps = list(zip([x.cause for x in fall.losses], fall.points, fall.running, strict=True))
-    told = "with perfect overlap, so a bound" if fall.overlap == "perfect" else "without overlap"
-    figure, axes = chart(f"{fall.title}: why not more?", f"{fall.under}; {told}", height=1.4 + 0.3 * (len(steps) + 2))
+    figure, axes = chart(f"{fall.title}: why not more?", fall.note, height=1.4 + 0.3 * (len(steps) + 2))
     axes.barh(0, 1, height=0.7, color=BOUNDS["compute"], edgecolor=INK, linewidth=0.7)
     axes.text(1, 0, " 100%", fontsize=SMALL, color=INK, va="center")
     before = 1.0
@@ -67,10 +68,25 @@ def waterfall_chart(fall: Waterfall) -> Any:
     told = f" {percent(float(fall.mfu))} in {duration(float(fall.seconds))}"
     axes.text(float(fall.mfu), last, told, fontsize=SMALL, color=INK, va="center")
     _name_rows(axes, [BASE, *(cause for cause, _, _ in steps), "predicted MFU"])
+    _mark_percents(axes, "MFU")
+    return figure
+
+
+def _shares_chart(fall: Waterfall) -> Any:
+    figure, axes = chart(f"{fall.title}: where the time goes", fall.note, height=1.4 + 0.3 * len(fall.losses))
+    for i, (loss, share) in enumerate(zip(fall.losses, fall.points, strict=True)):
+        axes.barh(i, float(share), height=0.7, color=BOUNDS["memory"], edgecolor=INK, linewidth=0.7)
+        told = f" {percent(float(share))}, {duration(float(loss.seconds))}"
+        axes.text(float(share), i, told, fontsize=SMALL, color=INK, va="center")
+    _name_rows(axes, [loss.cause for loss in fall.losses])
+    _mark_percents(axes, "share of the time")
+    return figure
+
+
+def _mark_percents(axes: Any, label: str) -> None:
     axes.set_xlim(0, 1.15)
     axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], ["0%", "20%", "40%", "60%", "80%", "100%"])
-    axes.set_xlabel("MFU", fontsize=FONT, color=INK)
-    return figure
+    axes.set_xlabel(label, fontsize=FONT, color=INK)
 
 
 def _name_rows(axes: Any, names: list[str]) -> None:

@@ -87,7 +87,7 @@ def test_recompute_is_time_but_no_work_of_the_model() -> None:
     bound = sa.account(again).mfu_bound("h100", sizes=sizes)
     assert losses(bound)["recompute"] == pytest.approx(4 * 512 * 512 / BANDWIDTH)
     products = graph._replace(ops=tuple(op._replace(phase="recompute") for op in graph.ops))
-    assert sa.account(products).mfu_bound("h100", sizes=sizes).mfu == 0
+    assert sa.account(products).mfu_bound("h100", sizes=sizes).mfu is None  # no work of the model at all
 
 
 def test_a_step_with_everything_checkpointed_runs_its_forward_again() -> None:

@@ -73,7 +73,7 @@ def test_published_mixed_precision():
 @pytest.mark.parametrize(("stage", "gigabytes"), [(0, 120), (1, 31.4), (2, 16.6), (3, 1.88)])
 def test_published_stages_of_zero(stage, gigabytes):
     """7.5B parameters on 64 devices, 2 + 2 + 12 bytes (figure 99)."""
-    memory = sa.fit(parameters="7.5B", devices=64, policy="bf16-master", stage=stage).expr
+    memory = sa.fit(params="7.5B", devices=64, policy="bf16-master", stage=stage).expr
     assert float(memory) / 1e9 == pytest.approx(gigabytes, rel=3e-3)
 
 
@@ -98,26 +98,26 @@ def test_the_largest_model_of_the_lecture():
 
 def test_each_side_of_the_inequality():
     assert sa.fit(devices="n", memory="M").value == sa.loads({"text": "M*n/12", "symbols": ["M", "n"]})
-    assert sa.fit(parameters="P", devices=4).value == sa.loads({"text": "3*P", "symbols": ["P"]})
-    assert sa.fit(parameters="70B", memory="80 GB").value == 11  # 840 GB
-    assert sa.fit(parameters="70B", memory="80 GB").kind == "lower bound"
-    assert sa.fit(parameters=10**9, devices=1, policy="fp32").value == 16 * 10**9
+    assert sa.fit(params="P", devices=4).value == sa.loads({"text": "3*P", "symbols": ["P"]})
+    assert sa.fit(params="70B", memory="80 GB").value == 11  # 840 GB
+    assert sa.fit(params="70B", memory="80 GB").kind == "lower bound"
+    assert sa.fit(params=10**9, devices=1, policy="fp32").value == 16 * 10**9
     # 6 bytes stay on each device, 12 are divided: n = 12*P/(M - 6*P)
-    assert sa.fit(parameters="10B", memory="80 GB", policy="megatron", stage=1).value == 6
-    assert sa.fit(parameters=1, memory=18, policy="megatron", stage=0).value == 1
+    assert sa.fit(params="10B", memory="80 GB", policy="megatron", stage=1).value == 6
+    assert sa.fit(params=1, memory=18, policy="megatron", stage=0).value == 1
 
 
 @pytest.mark.parametrize(
     ("given", "error", "why"),
     [
         ({"devices": 8}, ConventionError, "give two"),
-        ({"devices": 8, "memory": 1, "parameters": 2}, ConventionError, "give two"),
+        ({"devices": 8, "memory": 1, "params": 2}, ConventionError, "give two"),
         ({"devices": 8, "memory": "80 GB", "stage": 4}, ConventionError, "stage 4"),
         ({"devices": 0, "memory": "80 GB"}, SizeError, "more than nothing"),
         ({"devices": 8, "memory": "80 TFLOP"}, MixedUnitsError, "FLOP"),
         ({"devices": 2.5, "memory": "80 GB"}, SizeError, "a whole number"),
-        ({"parameters": "0.5", "memory": "80 GB"}, SizeError, "a whole number"),
-        ({"parameters": "70B", "memory": "80 GB", "stage": 0}, InconclusiveError, "no number of devices"),
+        ({"params": "0.5", "memory": "80 GB"}, SizeError, "a whole number"),
+        ({"params": "70B", "memory": "80 GB", "stage": 0}, InconclusiveError, "no number of devices"),
     ],
 )
 def test_what_cannot_be_asked(given, error, why):

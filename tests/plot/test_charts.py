@@ -82,6 +82,23 @@ def test_the_waterfall_ends_at_the_mfu() -> None:
     assert all(a[0] == pytest.approx(b[1]) for a, b in itertools.pairwise(ends))
 
 
+def test_without_products_there_is_no_mfu_in_any_form() -> None:
+    """To read and write n times 2 bytes at 3.35 TB/s takes 4 us, as long as the communication."""
+
+    def pointwise(x: "n"):
+        return sa.relu(x)
+
+    fall = sa.account(pointwise).mfu_bound("h100", n=3_350_000, communication="4 us")
+    assert fall.mfu is None
+    assert fall.to_json()["mfu"] is None
+    figure = sa.draw(fall)
+    assert [bar.get_width() for bar in figure.axes[0].patches] == pytest.approx([0.5, 0.5])
+    for told in (str(fall), texts(figure)):
+        assert "there are no products, so there is no MFU" in " ".join(told.split())
+    assert "predicted MFU" not in texts(figure)
+    assert figure.axes[0].get_xlabel() == "share of the time"
+
+
 def test_a_sweep_has_a_line_for_each_value_of_the_others() -> None:
     sweep = sa.account("b d, d k -> b k").sweep(b=[1, 2, 4, 8], d=[16, 32], k=64)
     axes = sa.draw(sweep, of="intensity").axes[0]

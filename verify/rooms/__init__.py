@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections import defaultdict
 
 from verify.check import Check
 
@@ -17,10 +16,10 @@ ROOMS: dict[str, tuple[Check, ...]] = {
     for name in sorted(found.name for found in pkgutil.iter_modules(__path__))
 }
 
-CHECKS: defaultdict[str, list[Check]] = defaultdict(list)
+CHECKS: dict[str, list[Check]] = {}
 """The checks that prove each kind of operation, its gradient, "conventions" and "bounds"."""
 
 for _checks in ROOMS.values():
     for _check in _checks:
         for _name in _check.proves:
-            CHECKS[_name].append(_check)
+            CHECKS.setdefault(_name, []).append(_check)

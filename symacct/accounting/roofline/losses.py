@@ -60,41 +60,45 @@ class Waterfall:
         return self.base + _sum(x.seconds for x in self.losses)
 
     @property
-    def mfu(self) -> Fraction:
-        """The predicted MFU: the time of the products at the peak over the time; 0 where there are no products."""
-        return self.base / self.seconds if self.base else Fraction(0)
+    def mfu(self) -> Fraction | None:
+        """The predicted MFU: the time of the products at the peak over the time; None where there are no products."""
+        return self.base / self.seconds if self.base else None
 
     @property
     def points(self) -> tuple[Fraction, ...]:
-        """What each loss takes off the MFU, its share of the time; the sum is ``1 - mfu``, exactly."""
+        """What each loss takes off the MFU, its share of the time; the sum is ``1 - mfu``, exactly, or 1 without it."""
         return tuple(x.seconds / self.seconds for x in self.losses)
 
     @property
     def running(self) -> tuple[Fraction, ...]:
-        """What is left of 1 after each loss, down to `mfu`."""
+        """What is left of 1 after each loss, down to `mfu`, or to 0 without it."""
         left, out = Fraction(1), []
         for points in self.points:
             left -= points
             out.append(left)
         return tuple(out)
 
+    @property
+    def note(self) -> str:
+        """What it holds for, and what kind of MFU it is, if any."""
+        if self.mfu is None:
+            return f"{self.under}; there are no products, so there is no MFU"
+        return f"{self.under}; {'with perfect overlap, so a bound' if self.overlap == 'perfect' else 'without overlap'}"
+
     def __str__(self) -> str:
         """Print the parts with their share of the time and what is left of the MFU."""
-        if not self.base:
+        if self.mfu is None:
             return self._without_products()
         rows = [[BASE, _told(self.base), "", "100.0%"]]
         for loss, points, left in zip(self.losses, self.points, self.running, strict=True):
             rows.append([loss.cause, _told(loss.seconds), percent(float(-points), "+"), percent(float(left))])
         rows.append(["predicted", _told(self.seconds), "", percent(float(self.mfu))])
-        told = "with perfect overlap, so a bound" if self.overlap == "perfect" else "without overlap"
-        out = table(["part", "time", "MFU", "left"], rows, self.title)
-        return f"{out}\n\n{footnote(f'{self.under}; {told}')}"
+        return f"{table(['part', 'time', 'MFU', 'left'], rows, self.title)}\n\n{footnote(self.note)}"
 
     def _without_products(self) -> str:
         parts = [(x.cause, x.seconds) for x in self.losses] + [("predicted", self.seconds)]
         rows = [[cause, _told(s), percent(float(s / self.seconds)) if self.seconds else "-"] for cause, s in parts]
-        told = f"{self.under}; there are no products, so there is no MFU"
-        return f"{table(['part', 'time', 'share'], rows, self.title)}\n\n{footnote(told)}"
+        return f"{table(['part', 'time', 'share'], rows, self.title)}\n\n{footnote(self.note)}"
 
     __repr__ = __str__
 
@@ -102,7 +106,7 @@ class Waterfall:
         """Return the parts as JSON-able data; seconds as floats."""
         return {
             "title": self.title,
-            "mfu": float(self.mfu),
+            "mfu": None if self.mfu is None else float(self.mfu),
             "seconds": float(self.seconds),
             "products_at_the_peak": float(self.base),
             "losses": [
