@@ -7,7 +7,7 @@ from typing import Any
 
 from symacct.accounting import FUSES, LAYOUTS, TRAFFICS, Account, Formats
 from symacct.accounting.numbers import together
-from symacct.accounting.pinned import pinned
+from symacct.accounting.pinned import check_carries, pinned
 from symacct.conventions import convention_of
 from symacct.dtypes import AnyFormat, as_format, pin_of
 from symacct.errors import ConventionError, DtypeError, GraphError, SizeError, UnknownAxisError, nearest, one_of
@@ -64,8 +64,11 @@ def account_graph(graph: Graph, sizes: Mapping[str, Any], params: Sequence[str],
 def _account(graph: Graph, name: str, chosen: Mapping[str, Any]) -> Account:
     inputs = ", ".join(f"{graph.tensors[i].name} {show_shape(graph.tensors[i].shape)}" for i in graph.inputs)
     formats, output = formats_of(chosen["dtype"], graph)
+    if output is not None:
+        graph = pinned(graph, dict.fromkeys(graph.outputs, pin_of(output)))
+    check_carries(graph, formats)
     return Account(
-        graph if output is None else pinned(graph, dict.fromkeys(graph.outputs, pin_of(output))),
+        graph,
         convention_of(chosen["convention"]),
         formats,
         chosen["traffic"],

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from symacct.accounting.costs import Formats
+from symacct.accounting.walk import graphs
 from symacct.dtypes import pin_of
+from symacct.errors import DtypeError
 from symacct.graph import Graph, Op
 
 
@@ -45,7 +47,9 @@ def _pinned(graph: Graph, owners: Mapping[int, int], given: Mapping[int, str]) -
 
 
 def _carries(op: Op, dtypes: Mapping[int, str]) -> dict[int, str]:
-    return {place: dtype for place, dtype in dtypes.items() if place < op.attrs.get("carry", 0)}
+    """Return the places of sums of gradients, which all turns make in one format."""
+    carry = op.attrs.get("carry", 0) if op.phase == "bwd" else 0
+    return {place: dtype for place, dtype in dtypes.items() if place < carry}
 
 
 def _pinned_inside(part: Graph, op: Op, dtypes: Mapping[int, str]) -> Graph:
@@ -53,3 +57,31 @@ def _pinned_inside(part: Graph, op: Op, dtypes: Mapping[int, str]) -> Graph:
     owners = {t.id: t.owner for t in part.tensors}
     wanted = {owners[part.outputs[place]]: dtype for place, dtype in dtypes.items()}
     return _pinned(part, owners, wanted | {part.inputs[place]: dtype for place, dtype in _carries(op, dtypes).items()})
+
+
+def check_carries(graph: Graph, formats: Formats) -> None:
+    """Check that every turn of a repeat is given its carries in the format in which it makes them.
+
+    Raises
+    ------
+    DtypeError
+        Where turns differ: a carry starts at an argument, or is yielded in the end, in a format of its own.
+
+    """
+    for outer in graphs(graph):
+        for op in outer.ops:
+            for place in range(op.attrs["carry"] if op.kind == "repeat" else 0):
+                _check_carry(outer, op, place, formats)
+
+
+def _check_carry(graph: Graph, op: Op, place: int, formats: Formats) -> None:
+    before = graph.tensors[op.inputs[place]]
+    inside = [(part, part.tensors[ends[place]]) for part in op.parts for ends in (part.inputs, part.outputs)]
+    found = dict.fromkeys(formats.of(t, where) for where, t in [(graph, before), *inside])
+    if len(found) > 1:
+        told = " and ".join(fmt.name for fmt in found)
+        msg = (
+            f"{op.label}: its turns differ in the format of the carry {before.name}, {told}; write out the turns that "
+            "differ, or give activations, and what the carry starts at and ends as, one dtype"
+        )
+        raise DtypeError(msg)

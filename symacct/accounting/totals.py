@@ -12,7 +12,7 @@ from symacct.expr import Expr, add, divide
 
 if TYPE_CHECKING:
     from symacct.accounting.core import Account
-    from symacct.graph import Graph
+    from symacct.graph import Graph, Tensor
 
 
 def totals_of(account: Account) -> list[str]:
@@ -21,7 +21,7 @@ def totals_of(account: Account) -> list[str]:
     lacking = {"flops", "intensity"} if mixed else set()
     if account.total("bytes") == 0:
         lacking.add("intensity")
-    if not any(account.graph.tensors[i].role == "param" for i in account.graph.inputs):
+    if not _parameters(account.graph):
         lacking.add("params")
     return [q for q in QUANTITIES if q not in lacking]
 
@@ -43,9 +43,17 @@ def total_of(account: Account, quantity: str) -> Expr:
             raise UndefinedSizeError(msg)
         return divide(account.total("flops"), account.total("bytes"))
     if quantity == "params":
-        return _parameters(account.graph)
+        if found := _parameters(account.graph):
+            return add(t.numel for t in found)
+        msg = "no argument is known to be a parameter; name them: sa.account(layer, params=['w'])"
+        raise GraphError(msg)
     msg = f"unknown quantity {quantity!r}; known: {one_of(QUANTITIES)}"
     raise ConventionError(msg)
+
+
+def is_parted(account: Account) -> bool:
+    """Whether bytes are those of the operations added up."""
+    return account.traffic != "compulsory" or add(s.bytes for s in account.steps) == account.total("bytes")
 
 
 def check_parted(account: Account, quantity: str = "bytes") -> None:
@@ -57,9 +65,7 @@ def check_parted(account: Account, quantity: str = "bytes") -> None:
         Where they are not; names what else there is.
 
     """
-    if quantity != "bytes" or account.traffic != "compulsory":
-        return
-    if add(s.bytes for s in account.steps) != account.total("bytes"):
+    if quantity == "bytes" and not is_parted(account):
         msg = (
             "compulsory bytes are of a whole computation and of none of its operations; take them tensor by tensor "
             "(.traffic_terms()), or the operations of an account with traffic='unfused'"
@@ -81,15 +87,6 @@ def check_counted(account: Account, quantity: str) -> None:
         raise InconclusiveError(msg)
 
 
-def is_parted(account: Account) -> bool:
-    """Whether bytes are those of the operations added up."""
-    try:
-        check_parted(account)
-    except ConventionError:
-        return False
-    return True
-
-
 def unit_of(account: Account, quantity: str) -> str:
     """Return the unit of a quantity; see `Account.unit`."""
     if quantity not in QUANTITIES:
@@ -105,9 +102,5 @@ def unit_of(account: Account, quantity: str) -> str:
     return f"{work}/B" if quantity == "intensity" else work
 
 
-def _parameters(graph: Graph) -> Expr:
-    found = [graph.tensors[i].numel for i in graph.inputs if graph.tensors[i].role == "param"]
-    if not found:
-        msg = "no argument is known to be a parameter; name them: sa.account(layer, params=['w'])"
-        raise GraphError(msg)
-    return add(found)
+def _parameters(graph: Graph) -> list[Tensor]:
+    return [graph.tensors[i] for i in graph.inputs if graph.tensors[i].role == "param"]

@@ -57,8 +57,7 @@ def to_dot(graph: Graph) -> str:
 
 
 def _dot(graph: Graph, mark: str, indent: str) -> list[str]:
-    tensors = [(f"t{i}", i) for i in graph.inputs] + [(f"out{i}", i) for i in dict.fromkeys(graph.outputs)]
-    lines = [f"{mark}{n} [label={_quoted(_told(graph.tensors[i]))}, shape=ellipse];" for n, i in tensors]
+    lines = [f"{mark}{end} [label={text}, shape=ellipse];" for end, text in _ends(graph)]
     lines += [f"{mark}o{op.id} [label={_quoted(op.label)}];" for op in graph.ops]
     lines += [f"{mark}{a} -> {mark}{b} [label={_quoted(label)}];" for a, b, label in _links(graph)]
     out = [indent + line for line in lines]
@@ -74,8 +73,7 @@ def to_mermaid(graph: Graph) -> str:
 
 
 def _mermaid(graph: Graph, mark: str, indent: str) -> list[str]:
-    tensors = [(f"t{i}", i) for i in graph.inputs] + [(f"out{i}", i) for i in dict.fromkeys(graph.outputs)]
-    lines = [f"{mark}{n}([{_quoted(_told(graph.tensors[i]))}])" for n, i in tensors]
+    lines = [f"{mark}{end}([{text}])" for end, text in _ends(graph)]
     lines += [f"{mark}o{op.id}[{_quoted(op.label)}]" for op in graph.ops]
     lines += [f"{mark}{a} -->|{_quoted(label)}| {mark}{b}" for a, b, label in _links(graph)]
     out = [indent + line for line in lines]
@@ -102,8 +100,11 @@ def titled_parts(op: Op) -> list[tuple[str, Graph]]:
     return [(f"branch {number} of: {op.label}", branch) for number, branch in enumerate(op.parts, 1)]
 
 
-def _told(tensor: Tensor) -> str:
-    return f"{tensor.name}: {_shape(tensor) or 'scalar'}"
+def _ends(graph: Graph) -> list[tuple[str, str]]:
+    """Return the inputs and outputs, each with a name of its own and what to write in it."""
+    ends = [(f"t{i}", i) for i in graph.inputs] + [(f"out{i}", i) for i in dict.fromkeys(graph.outputs)]
+    tensors = [(end, graph.tensors[i]) for end, i in ends]
+    return [(end, _quoted(f"{t.name}: {_shape(t) or 'scalar'}")) for end, t in tensors]
 
 
 def _quoted(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from symacct.accounting import Account, Formats
-from symacct.accounting.pinned import pinned
+from symacct.accounting.pinned import check_carries, pinned
 from symacct.dtypes import Policy, pin_of, policy_of
 from symacct.errors import DtypeError
 from symacct.graph import Graph
@@ -53,6 +53,7 @@ def in_formats(account: Account, policy: Any) -> Account:
         own = tuple([(name, fmt) for name, fmt in account.dtypes.roles if name not in ROLES])
         account = replace(account, dtypes=Formats(chosen.of("act"), (("param", chosen.of("param")), *own)))
     graph = _with_logits(account.graph, chosen)
+    check_carries(graph, account.dtypes)
     casts = _casts(graph, account.dtypes, chosen)
     graph = with_casts(graph, casts) if casts else graph
     return account if graph is account.graph else replace(account, source=graph)
