@@ -8,22 +8,16 @@ from verify.rooms.worked import WORKED
 
 torch = pytest.importorskip("torch")
 
-GRAPHS = (
-    "mlp",
-    "gated_mlp",
-    "deep_network",
-    "transformer",
-    "cross_attention",
-    "mixture_of_experts",
-    "lora_linear",
-    "lstm",
-)
+MORE = {"mlp": 0.07, "gated_mlp": 0.14, "cross_attention": 0.02, "lora_linear": 0.06}
+"""By what share torch may have more alive: gradients until they are cast, results that autocast leaves in fp32."""
+REPEATED = ("deep_network", "transformer", "mixture_of_experts", "lstm")
+"""Their weights are stacked: torch fills a whole stack with the gradient of each slice, so only the least is asked."""
 
 
 @pytest.mark.claim("S17")
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [*MORE, *REPEATED])
 def test_the_peak_of_worked_graphs(name):
-    """Torch's cache of casts, and results that autocast leaves in fp32, come on top."""
+    """What is left open is less than lies between `amp` and any other policy."""
     from symacct.eager.inputs import random_input
     from verify.meter import Meter
 
@@ -43,6 +37,8 @@ def test_the_peak_of_worked_graphs(name):
         torch.autograd.backward(outs, [torch.ones_like(t) for t in outs])
     theirs = meter.peak + sum(t.nbytes for t in given)
     ours = int(training.memory.at(sizes=sizes).peak)
-    assert theirs / 2.1 < ours <= theirs
+    assert ours <= theirs
+    if name in MORE:
+        assert theirs <= ours * (1 + MORE[name])
     gradients = sum(t.grad.nbytes for t in given if t.grad is not None)
     assert int(training.memory.timeline(sizes=sizes).roles["gradients"][-1]) == gradients

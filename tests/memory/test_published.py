@@ -77,24 +77,6 @@ def test_the_term_of_attention(model, term):
     assert Fraction(str(scores.subs({"s": 2048, "b": 1, "d": h, "a": a}) / (2048 * h))) == term
 
 
-@pytest.mark.parametrize(("p", "m", "layers"), [(8, 3, 96), (4, 1, 24), (35, 3, 105), (64, 2, 128)])
-def test_the_first_stage_of_a_pipeline(p, m, layers):
-    """Figure 91: L*(1 + (p - 1)/(p*m)) blocks, of chunks of L/(p*m) that interleaved 1F1B has in flight on rank 0."""
-    warm_up = 2 * (p - 1) + (m - 1) * p  # forward before the first backward
-    in_flight, most = warm_up, warm_up
-    for _ in range(4 * p * m):  # then one forward, one backward
-        in_flight += 1
-        most = max(most, in_flight)
-        in_flight -= 1
-    blocks = Fraction(most * layers, p * m)
-    assert blocks == layers * (1 + Fraction(p - 1, p * m))
-    step = sa.account(
-        lambda x, w: sa.repeat("L", lambda h, w: sa.relu(h @ w), x, xs=w), x="b d", w="L d d", params=["w"]
-    )
-    form = step.training(policy="bf16").memory.roles["activations"]
-    assert form.subs({"L": blocks, "b": 3, "d": 5}) == blocks * 2 * 3 * 5
-
-
 def test_a_residual_network_of_a_thousand_layers():
     """Figure 109: from 48 GB to 7 GB, some 30 % slower: a forward pass more is 1/3; in halves O(log n) are held."""
     layer = sa.Stage(boundary=48_000_000, residual=48_000_000)
