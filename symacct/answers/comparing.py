@@ -49,7 +49,7 @@ def check(  # noqa: PLR0917 # the order of the contract
     rtol
         The relative tolerance of numbers, 1 % by default.
     var
-        What grows, one name or several; by default every symbol.
+        What grows in mode asymptotic or order, one name or several; by default every symbol.
     at
         The sizes that the question gives: a number is then accepted for the formula, if it is right there.
     unit

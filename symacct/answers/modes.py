@@ -127,13 +127,13 @@ def _order_given(tree: Tree, question: Question) -> Verdict:
 
 
 def _with_limit(verdict: Verdict, reading: Reading, question: Question) -> Verdict:
-    """Check the limit too that an answer adds: ``(2n-1)/(4n+2) → 1/2``."""
+    """Check the limit too that an answer adds, as all sizes grow or one of them: ``(2n-1)/(4n+2) → 1/2``."""
     if reading.limit is None:
         return verdict
-    names, growing = question.names, question.var or question.names
-    if same_limit(reading.limit, question.truth.tree, names, growing):
+    names, truth = question.names, question.truth.tree
+    if any(same_limit(reading.limit, truth, names, growing) for growing in (names, *((n,) for n in names))):
         return verdict
-    shown = values_at(reading.limit, question.truth.tree, _large(names, growing))
+    shown = values_at(reading.limit, truth, _large(names, names))
     return Verdict(correct=False, counterexample=shown, findings=(Finding("wrong_limit"),))
 
 

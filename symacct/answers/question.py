@@ -54,8 +54,8 @@ def question_of(
         raise ConventionError(f"no mode {mode!r}; there are {one_of(MODES)}.{nearest(str(mode), MODES)}")
     if rtol is not None and not 0 <= rtol < 1:
         raise ConventionError(f"rtol is {rtol}; a relative tolerance is at least 0 and below 1")
-    if var and mode == "numeric":
-        raise ConventionError("what grows (var) says nothing in a numeric question")
+    if var and mode in ("exact", "numeric"):
+        raise ConventionError(f"what grows (var) says nothing under mode={mode!r}; it is for 'asymptotic' and 'order'")
     growing = (var,) if isinstance(var, str) else tuple(var or ())
     symbols = truth.names.symbols
     for name in (*growing, *(at or {})):

@@ -147,7 +147,8 @@ def _may_end_in_unit(source: _Source) -> bool:
     if len(tokens) < 2 or source.wanted is None or not source.names.is_product(tokens[-1].text):
         return False
     unit = unit_of(tokens[-1].text)
-    apart = not tokens[-1].glued or tokens[-2].kind == "number"
+    factor = tokens[-2].kind == "number" and (len(tokens) < 3 or tokens[-3].text not in ("^", "/"))
+    apart = not tokens[-1].glued or factor  # but T^2B and D/2B are products
     return apart and unit is not None and unit.dims == source.wanted.dims
 
 

@@ -26,7 +26,9 @@ Mode: TypeAlias = Annotated[str, typer.Option("--mode", "-m", help="exact, asymp
 Tolerance: TypeAlias = Annotated[
     float | None, typer.Option("--rtol", help="Relative tolerance of numbers; 0.01 by default.")
 ]
-Growing: TypeAlias = Annotated[str, typer.Option("--var", help="What grows, names apart by commas; all by default.")]
+Growing: TypeAlias = Annotated[
+    str, typer.Option("--var", help="What grows (asymptotic, order), names apart by commas; all by default.")
+]
 Given: TypeAlias = Annotated[str, typer.Option("--at", help="Given sizes, such as 'B=8,D=1024'.")]
 UnitName: TypeAlias = Annotated[str, typer.Option("--unit", "-u", help="The unit asked for: bytes, FLOPs/token, days.")]
 Total: TypeAlias = Annotated[

@@ -102,6 +102,30 @@ def test_a_symbol_by_another_name_is_read_with_a_warning(answer, formula, symbol
 
 
 @pytest.mark.parametrize(
+    ("answer", "symbols"),
+    [
+        ("2*seq_len*D", {**LENGTHS, "D": "d_model"}),
+        ("2*seq_len*S*D", {**LENGTHS, "D": "d_model"}),
+        ("2*tokens*D", {**LENGTHS, "D": "d_model"}),
+        ("2*seq_len*D", of("T=query tokens,S=key tokens,D=d_model")),
+        ("2*seq_len*D", of("T=queries,S=keys,D=d_model")),
+        ("2*layers*D", of("L=encoder layers,M=decoder layers,D=d_model")),
+    ],
+)
+def test_a_name_that_fits_two_symbols_is_refused(answer, symbols):
+    reading = sa.read_answer(answer, symbols)
+    assert reading.unknown
+    assert "two_meanings" in {w.code for w in reading.warnings}
+    for symbol in symbols:
+        truth = f"2*{symbol}*S*D" if "S*D" in answer else f"2*{symbol}*D"
+        assert sa.check(answer, truth, symbols).mistakes == ("symbol_with_two_meanings",)
+
+
+def test_a_plain_length_is_that_of_the_queries():
+    assert sa.read_answer("2*seq_len*D", of("T=sequence length,S=key length,D=d_model")).formula == "2*T*D"
+
+
+@pytest.mark.parametrize(
     ("right", "symbols"),
     [
         ("2BTK", BTK),

@@ -167,6 +167,20 @@ def test_what_is_counted_per_piece_is_taken_times_their_number():
         assert sa.check(text, "16*P", {"P": "parameters"}, unit="bytes").correct
 
 
+@pytest.mark.parametrize("text", ["每个参数16字节", "每参数 16 字节", "per parameter 16 bytes", "per parameter 16"])
+def test_what_is_counted_per_piece_may_say_so_first(text):
+    symbols = {"P": "parameters", "L": "layers"}
+    assert sa.read_answer(text, symbols).per == "param"
+    assert sa.check(text, "16*P", symbols, unit="bytes").correct
+    assert not sa.check(text, "16*L", symbols, unit="bytes").correct
+    assert not sa.check(text, "16", symbols, unit="bytes/layer").correct
+
+
+@pytest.mark.parametrize("text", ["per step 6P", "每步 6P", "per walrus 6P", "per layer"])
+def test_an_amount_per_something_else_is_not_the_total(text):
+    assert not sa.check(text, "6*P", {"P": "parameters"}, unit="FLOPs").correct
+
+
 @pytest.mark.parametrize("text", ["989.5 TFLOPS / 3.35 TB/s", "295 FLOP/s per B/s", "295 FLOP/B"])
 def test_an_intensity_may_be_a_ratio_of_rates(text):
     assert sa.check(text, "295.4", unit="FLOPs/byte", mode="numeric").correct
@@ -184,7 +198,8 @@ def test_a_unit_at_the_end_may_look_like_a_symbol(text):
 
 def test_the_symbol_comes_before_the_unit():
     assert sa.check("4TLGK B", "4*B*T*L*G*K", CACHE, unit="bytes").correct
-    assert not sa.check("4BTLGKB", "4*B*T*L*G*K", CACHE, unit="bytes").correct
+    for answer, truth in (("4BTLGKB", "4*B*T*L*G*K"), ("4BT^2B", "4*B*T**2"), ("TLK/2B", "T*L*K/2")):
+        assert not sa.check(answer, truth, CACHE, unit="bytes").correct
 
 
 def test_quantities_in_falling_units_are_added():
@@ -195,9 +210,15 @@ def test_quantities_in_falling_units_are_added():
 
 
 def test_what_decides_nothing_is_refused():
-    for options in ({"quantity": "bytes"}, {"unit": "furlong"}, {"var": "n", "mode": "numeric", "at": {"n": 2}}):
+    var = {"var": "n"}
+    for options in ({"quantity": "bytes"}, {"unit": "furlong"}, {**var, "mode": "numeric", "at": {"n": 2}}, var):
         with pytest.raises(ConventionError):
             sa.check("2n", "2*n", **options)
+
+
+def test_the_limit_behind_a_formula_may_be_that_of_one_size():
+    assert sa.check("nd/(n+d) → d", "n*d/(n + d)", "n d").correct
+    assert sa.check("nd/(n+d) → d/2", "n*d/(n + d)", "n d").mistakes == ("wrong_limit",)
 
 
 def test_a_counterexample_has_the_sizes_that_matter():

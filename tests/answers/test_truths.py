@@ -48,7 +48,7 @@ def test_the_derivation_is_shown_or_withheld():
         ("B/2D", {}),
         ("2*B", {"mode": "exactly"}),
         ("2*B", {"rtol": -1}),
-        ("2*B", {"var": "X"}),
+        ("2*B", {"var": "X", "mode": "order"}),
         ("2*B", {"mode": "numeric"}),
         ("O(B)", {}),
         (None, {}),

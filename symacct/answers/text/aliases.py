@@ -22,6 +22,10 @@ _MODEL = r"d_?model|model (width|dim)|embedding (size|width|dim)"
 _FEED_FORWARD = (
     "d_ff D_FF dff d_ffn ffn_dim ff_dim hidden_dim intermediate_size d_mlp d_hidden n_inner ffn_size D_ff D_F d_f"
 )
+_LENGTH = (
+    "context_length context_len ctx_len ctx n_ctx max_seq_len block_size seq_len seqlen sequence_length seq "
+    "sequence sequence_len length tokens n_tokens num_tokens"
+)
 CONCEPTS: tuple[Concept, ...] = (
     Concept("micro.?batch", "micro_batch micro_batch_size mbs microbatch ubatch", "b"),
     Concept(
@@ -34,13 +38,12 @@ CONCEPTS: tuple[Concept, ...] = (
     ),
     Concept(
         r"^keys\b|keys? (length|tokens)|kv.?len",
-        "keys kv_len kv_length key_len key_length seq_len_k seq_len_kv n_keys T_k S_k",
+        f"keys kv_len kv_length key_len key_length seq_len_k seq_len_kv n_keys T_k S_k {_LENGTH}",
         "S s T",
     ),
     Concept(
-        r"context|seq|\blength\b|\bqueries\b|^tokens$",
-        "context_length context_len ctx_len ctx n_ctx max_seq_len block_size seq_len seqlen sequence_length seq "
-        "sequence sequence_len length tokens n_tokens num_tokens T_q seq_len_q query_len",
+        r"context|seq|\blength\b|\bqueries\b|\bquery tokens\b|^tokens$",
+        f"{_LENGTH} T_q seq_len_q query_len",
         "T S s t c l n",
     ),
     Concept(r"vocab", "vocab vocab_size vocabulary vocabulary_size n_vocab Vocab", "V v"),

@@ -93,6 +93,9 @@ class Names:
     def _meant(self, word: str, found: Iterable[str], cost: int) -> Piece | None:
         """Return the symbol that a word stands for, or that it may stand for two; nothing where there is none."""
         unique = list(dict.fromkeys(found))
+        told = {n: quantities(self.symbols[n]) for n in unique}
+        if not all(told.values()):  # beside a plain length, that of the keys is told by a name of its own
+            unique = [n for n in unique if not told[n] & {"key", "kv"}] or unique
         if len(unique) > 1:
             return self._two(word, unique)
         return self._alias(word, unique[0], cost) if unique else None

@@ -6,6 +6,7 @@ own symbols win; a unit or a power of ten needs a number before it.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
 from symacct.answers.text.names import CASE, LETTER, NEAR, SYMBOL, Names, Piece
@@ -59,15 +60,16 @@ class Words(NamedTuple):
             self.warnings.append(warned)
 
     def is_name(self, word: str) -> bool:
-        """Whether a word is a symbol or one of its longer names; letters by convention and guesses do not count."""
+        """Whether a word is a symbol or a longer name, be it of two; letters by convention and guesses do not count."""
         found = self.names.whole(word)
-        return found is not None and found.kind == "name" and found.cost < LETTER
+        return found is not None and (found.kind == "two" or found.cost < LETTER)
 
 
 def sort_words(tokens: list[Token], words: Words) -> list[Token]:
     """Return tokens for the grammar: numbers, names, calls, units and signs; a trailing condition is left out."""
     out: list[Token] = []
     at = 0
+    tokens = _per_behind(tokens)
     while at < len(tokens):
         token = tokens[at]
         if token.kind != "word":
@@ -78,6 +80,16 @@ def sort_words(tokens: list[Token], words: Words) -> list[Token]:
         else:
             at = _word(tokens, at, out, words)
     return out
+
+
+def _per_behind(tokens: list[Token]) -> list[Token]:
+    """Put ``per parameter`` behind the amount it stands before, and before a condition."""
+    size = 0
+    if tokens and tokens[0].text.lower() in PER:
+        nouns = takewhile(lambda t: t.kind == "word" and (u := unit_of(t.text)) is not None and not u.dims, tokens[1:])
+        size = 1 + len(list(nouns))
+    end = next((i for i, t in enumerate(tokens) if i > size and t.text.lower() in CONDITIONS), len(tokens))
+    return [*tokens[size:end], tokens[0], tokens[size - 1], *tokens[end:]] if 1 < size < end else tokens
 
 
 def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
@@ -223,16 +235,11 @@ def _more_unit(tokens: list[Token], at: int, out: list[Token]) -> int:
 
 def _per(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
     """Read ``per layer`` behind something that has no unit."""
-    if at + 1 >= len(tokens) or tokens[at + 1].kind != "word":
+    if not out or at + 1 >= len(tokens) or tokens[at + 1].kind != "word":
         raise AnswerError(f"cannot read the answer: per what?\n{caret(words.text, tokens[at].start)}")
     noun = tokens[at + 1]
-    if not out:  # each parameter takes 12 bytes
-        at += 1
-        while at < len(tokens) and tokens[at].kind == "word" and (unit := unit_of(tokens[at].text)) and not unit.dims:
-            at += 1
-        return at
     words.warn("per", f"the answer is given per {noun.text}", noun)
-    if out and unit_of(noun.text):
+    if unit_of(noun.text):
         out.append(noun._replace(kind="unit", text=f"x/{noun.text}"))
     return at + 2
 
