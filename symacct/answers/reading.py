@@ -12,7 +12,7 @@ from symacct.answers.evaluate import close, evaluate
 from symacct.answers.text.grammar import Reach, parse
 from symacct.answers.text.names import Names, names_for
 from symacct.answers.text.printing import written
-from symacct.answers.text.quantities import added_up, in_unit_of, settle
+from symacct.answers.text.quantities import added_up, in_unit_of, per_behind, settle
 from symacct.answers.text.statement import FLIPPED, Statement, split
 from symacct.answers.text.tokens import Token, tokens_of
 from symacct.answers.text.units import Unit, read_unit, unit_of
@@ -217,7 +217,7 @@ def _trees(formulas: list[tuple[str, list[Token]]], words: Words, way: _Way) -> 
 
 
 def _tree(tokens: list[Token], words: Words, way: _Way) -> Tree:
-    sorted_out = added_up(sort_words(tokens, words))
+    sorted_out = added_up(sort_words(per_behind(tokens), words))
     if way.sides:
         slash = next(i for i, t in enumerate(sorted_out) if t.text == "/")
         above, below = (parse(side, words.text).tree for side in (sorted_out[:slash], sorted_out[slash + 1 :]))

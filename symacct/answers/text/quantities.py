@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from symacct.answers.text.tokens import Token
 from symacct.answers.text.units import Unit, read_unit, unit_of
+from symacct.answers.text.vocabulary import CONDITIONS, PER
 from symacct.answers.trees import joined
 from symacct.errors import AnswerError
 from symacct.expr.tree import Leaf, Node, Tree
@@ -116,6 +117,16 @@ def added_up(tokens: list[Token]) -> list[Token]:
     for number, unit in zip(tokens[2::2], tokens[3::2], strict=True):
         out += [number._replace(kind="sign", text="+"), number, unit]
     return out
+
+
+def per_behind(tokens: list[Token]) -> list[Token]:
+    """Put ``per parameter`` behind the amount it stands before, and before a condition."""
+    size = 0
+    if tokens and tokens[0].text.lower() in PER:
+        nouns = takewhile(lambda t: t.kind == "word" and (u := unit_of(t.text)) is not None and not u.dims, tokens[1:])
+        size = 1 + len(list(nouns))
+    end = next((i for i, t in enumerate(tokens) if i > size and t.text.lower() in CONDITIONS), len(tokens))
+    return [*tokens[size:end], tokens[0], tokens[size - 1], *tokens[end:]] if 1 < size < end else tokens
 
 
 def _seconds(dims: Dims) -> Dims:

@@ -6,7 +6,6 @@ own symbols win; a unit or a power of ten needs a number before it.
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import NamedTuple
 
 from symacct.answers.text.names import CASE, LETTER, NEAR, SYMBOL, Names, Piece
@@ -69,7 +68,6 @@ def sort_words(tokens: list[Token], words: Words) -> list[Token]:
     """Return tokens for the grammar: numbers, names, calls, units and signs; a trailing condition is left out."""
     out: list[Token] = []
     at = 0
-    tokens = _per_behind(tokens)
     while at < len(tokens):
         token = tokens[at]
         if token.kind != "word":
@@ -80,16 +78,6 @@ def sort_words(tokens: list[Token], words: Words) -> list[Token]:
         else:
             at = _word(tokens, at, out, words)
     return out
-
-
-def _per_behind(tokens: list[Token]) -> list[Token]:
-    """Put ``per parameter`` behind the amount it stands before, and before a condition."""
-    size = 0
-    if tokens and tokens[0].text.lower() in PER:
-        nouns = takewhile(lambda t: t.kind == "word" and (u := unit_of(t.text)) is not None and not u.dims, tokens[1:])
-        size = 1 + len(list(nouns))
-    end = next((i for i, t in enumerate(tokens) if i > size and t.text.lower() in CONDITIONS), len(tokens))
-    return [*tokens[size:end], tokens[0], tokens[size - 1], *tokens[end:]] if 1 < size < end else tokens
 
 
 def _word(tokens: list[Token], at: int, out: list[Token], words: Words) -> int:
