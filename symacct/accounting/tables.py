@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ class Part:
     flops: Expr
     matmul_flops: Expr
     unfused: Expr
-    account: Account
+    account: Account = field(repr=False)
     partial: bool = False
     """Whether some of its work is not counted."""
 

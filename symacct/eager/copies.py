@@ -44,8 +44,9 @@ def copy(x: Any) -> Any:
     return x.clone(memory_format=torch.contiguous_format)
 
 
-def cast(x: Any, *, dtype: Any, source: Any = None) -> Any:  # noqa: ARG001 # what a gradient is cast back to
+def cast(x: Any, *, dtype: Any, source: Any = None) -> Any:
     """Run a cast; None leaves the dtype to the tensor."""
+    del source  # which gradients are cast back to
     return x if dtype is None else x.to(torch_dtype(dtype))
 
 

@@ -181,12 +181,10 @@ def keep_of_rms_norm(op: Op, graph: Graph, needs: tuple[bool, ...]) -> tuple[Res
     """
     if not any(needs):
         return ()
-    weight = [Residual("input", i) for i in range(1, len(op.inputs))]
-    kept = (Residual("input"), Residual("output", 1), *weight) if needs[0] else ()
+    saved = (Residual("input"), Residual("output", 1), *(Residual("input", i) for i in range(1, len(op.inputs))))
     normal = Residual("extra", 0, graph.tensors[op.inputs[0]].shape, "fp32", "normalised input")
-    composite = (*kept, normal) if any(needs[1:]) else kept
-    fused = (Residual("input"), Residual("output", 1), *weight)
-    return (*(r._replace(kernel="composite") for r in composite), *(r._replace(kernel="fused") for r in fused))
+    composite = (*(saved if needs[0] else ()), *((normal,) if any(needs[1:]) else ()))
+    return (*(r._replace(kernel="composite") for r in composite), *(r._replace(kernel="fused") for r in saved))
 
 
 RULES = {
