@@ -12,6 +12,7 @@ from symacct.accounting.walk import conditions_of
 from symacct.errors import ConventionError, InconclusiveError, SizeError, one_of
 from symacct.expr import (
     Expr,
+    Number,
     Poly,
     Size,
     Sympy,
@@ -126,12 +127,15 @@ def _forms(ledger: Ledger, n: str, most: Expr, given: Mapping[str, Size]) -> tup
 
 def _largest(ledger: Ledger, n: str, most: Expr, given: Mapping[str, int]) -> tuple[int, str]:
     """Return the largest whole size, by doubling and halving: more of any size never takes less memory."""
-
-    def fits(size: int) -> bool:
-        return bool(peak_at(ledger, {**given, n: size})[0] <= most)  # type: ignore[operator]
-
     conditions = conditions_of(ledger.step.graph)
     _check_others(conditions, n, given)
+    limits = _limits(conditions, n, given)
+
+    def fits(size: int) -> bool:
+        sizes = {**given, n: size}
+        within = all(evaluate(side, sizes) <= limit for side, limit in limits)
+        return within and bool(peak_at(ledger, sizes)[0] <= most)  # type: ignore[operator]
+
     high = 1
     while fits(high):
         high *= 2
@@ -145,6 +149,20 @@ def _largest(ledger: Ledger, n: str, most: Expr, given: Mapping[str, int]) -> tu
     while low and not all(holds(c, {**given, n: low}) for c in conditions):
         low -= 1
     return low, peak_at(ledger, {**given, n: max(low, 1)})[1]
+
+
+def _limits(conditions: Iterable[Condition], axis: str, given: Mapping[str, int]) -> list[tuple[Expr, Number | float]]:
+    """Return the sides of conditions that grow with the axis, and what each can be at most."""
+    out: list[tuple[Expr, Number | float]] = []
+    for c in conditions:
+        if isinstance(c.left, str) or isinstance(c.right, str):
+            continue
+        both = (c.left, c.right), (c.right, c.left)
+        for side, other in {"divides": both[:1], "at_least": both[1:]}.get(c.kind, both):
+            if axis in names_in(side) and axis not in names_in(other):
+                low, high = (evaluate(side, {**given, axis: size}) for size in (1, _ENDLESS))
+                out += [(side, evaluate(other, given))] if low < high else []
+    return out
 
 
 def _check_others(conditions: Iterable[Condition], axis: str, given: Mapping[str, int]) -> None:

@@ -120,3 +120,25 @@ def test_the_largest_size_in_names_with_few_turns(layers):
     assert min(int(form.subs("M", 10**4)) for form in found.forms) == memory.largest("b", 10**4, L=layers, d=4).value
     assert not found.conditions
     assert str(memory.largest("b", "M", d=4)).endswith("in M bytes under bf16, adamw, fused, where L >= 6")
+
+
+@pytest.mark.parametrize(("written", "most"), [("s <= 1000", 1000), ("s divides 768", 768), ("700 == s", 700)])
+def test_the_largest_size_is_within_what_a_condition_allows(written, most):
+    """The memory has room for some 10^10 of them."""
+
+    def layer(x: "s d", w: "d d"):
+        sa.condition(written, like=x)
+        return sa.relu(x @ w)
+
+    memory = sa.account(layer, params=["w"]).training(policy="bf16").memory
+    assert memory.largest("s", "80 GB", d=1).value == most
+    assert memory.largest("s", 100, d=1).value < 20
+
+
+def test_a_condition_from_below_does_not_bound_the_largest_size():
+    def layer(x: "s d", w: "d d"):
+        sa.condition("4 >= 10 - s", like=x)
+        return sa.relu(x @ w)
+
+    memory = sa.account(layer, params=["w"]).training(policy="bf16").memory
+    assert memory.largest("s", 1000, d=1).value > 100
