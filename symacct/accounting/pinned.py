@@ -53,9 +53,11 @@ def _carries(op: Op, dtypes: Mapping[int, str]) -> dict[int, str]:
 
 
 def _pinned_inside(part: Graph, op: Op, dtypes: Mapping[int, str]) -> Graph:
-    """Pin what a graph inside an operation yields at some places, and the carries that it comes from."""
+    """Pin what a graph inside an operation yields at some places, and the carries that it comes from; no operands."""
     owners = {t.id: t.owner for t in part.tensors}
     wanted = {owners[part.outputs[place]]: dtype for place, dtype in dtypes.items()}
+    if op.kind == "cond":
+        wanted = {owner: dtype for owner, dtype in wanted.items() if owner not in part.inputs}
     return _pinned(part, owners, wanted | {part.inputs[place]: dtype for place, dtype in _carries(op, dtypes).items()})
 
 

@@ -85,3 +85,13 @@ def test_a_carry_of_a_repeat_inside_another():
     assert sa.same(wide.bytes - plain.bytes, "2*b*d")
     with pytest.raises(sa.errors.DtypeError, match="repeat L times: its turns differ"):
         sa.account(network, dtype={"output": "fp32"})
+
+
+def test_a_branch_that_yields_what_it_is_given_reads_it_as_it_is():
+    """The dearer branch reads x, w, their product and w again, and writes two: the last of these in 4 bytes."""
+
+    def layer(p: "", x: "b d", w: "d d"):
+        return sa.cond(p > 0, lambda x, w: (x, x @ w @ w), lambda x, w: (x * 2, x @ w), x, w)
+
+    account = sa.account(layer, dtype={"output": "fp32"})
+    assert sa.same(account.bytes, "3 + (2 + 2 + 2 + 4)*b*d + 4*d**2")
